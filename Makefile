@@ -1,0 +1,34 @@
+# Everything runs from .venv; uv is used when present and otherwise installed there.
+PY ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help demo test check slow bench labels docs clean
+
+help:
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+$(STAMP): requirements.txt pyproject.toml
+	@test -x $(BIN)/python || $(PY) -m venv .venv
+	@command -v uv >/dev/null 2>&1 || test -x $(BIN)/uv || $(BIN)/python -m pip install -q --disable-pip-version-check uv
+	@UV=$$(command -v uv || echo $(BIN)/uv); \
+	  $$UV pip install -q --python $(BIN)/python -r requirements.txt && \
+	  $$UV pip install -q --python $(BIN)/python --no-deps -e .
+	@touch $@
+
+demo: $(STAMP) ## run a whole study offline and write its report
+	$(BIN)/skilljuror demo --out out/demo
+
+check: $(STAMP) ## format, lint, types
+	$(BIN)/ruff format --check -q skilljuror tests
+	$(BIN)/ruff check -q skilljuror tests
+	$(BIN)/mypy
+
+test: $(STAMP) check ## all checks and the fast tests
+	$(BIN)/pytest -q -n 2
+
+slow: $(STAMP) ## the slow tiers
+	$(BIN)/pytest -q -n 2 -m slow
+
+clean:
+	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,5 @@
+"""Packaged agents: programs that a harness can start."""
+
+AGENTS = {
+    "scripted": "skilljuror.agents.packaged:scripted",
+}

@@ -1,0 +1,1 @@
+"""Attribution: a trajectory and a manifest in, resource events and exposure out. Pure."""

@@ -1,0 +1,96 @@
+"""The errors of skilljuror, one class per boundary.
+
+    SkilljurorError                 anything we raise on purpose
+      UsageError                    what the caller asked for cannot be (exit 2)
+        BundleError                 a Skill bundle that cannot be read safely
+        StudyError                  a study file, plan or folder that is wrong
+        TransformError              a variant that cannot be built from this source
+        GateError                   a gate that cannot be run on this pair
+        TrajectoryError             a log that a format claims and that cannot be read
+        QueryError                  an unknown question or SQL that fails
+      HarnessError                  the machine could not run a trial (stops the run)
+      JudgeError                    a judge that gave no usable verdict
+      ModelError                    a language model that could not be reached or paid
+      StoreError                    the database is locked, foreign or damaged
+      MissingDependency             an optional part that is not installed
+      NeedsDecision                 a person must decide before going on (exit 3)
+
+A message names the thing (with its repr), says what was tried, lists the valid
+choices and ends with the mend. `file` and `field` are kept apart so that `--json`
+output can carry them.
+"""
+
+
+class SkilljurorError(Exception):
+    """Anything we raise on purpose; `exit_code` is what the command line exits with."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, file: str | None = None, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.field = field
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.file, self.field))
+
+
+def _rebuild(
+    kind: type[SkilljurorError], message: str, file: str | None, field: str | None
+) -> SkilljurorError:
+    return kind(message, file=file, field=field)
+
+
+class UsageError(SkilljurorError):
+    """What the caller asked for cannot be."""
+
+
+class BundleError(UsageError):
+    """A Skill bundle that cannot be read safely."""
+
+
+class StudyError(UsageError):
+    """A study file, plan or folder that is wrong."""
+
+
+class TransformError(UsageError):
+    """A variant that cannot be built from this source."""
+
+
+class GateError(UsageError):
+    """A gate that cannot be run on this pair."""
+
+
+class TrajectoryError(UsageError):
+    """A log that a format claims and that cannot be read."""
+
+
+class QueryError(UsageError):
+    """An unknown question or SQL that fails."""
+
+
+class HarnessError(SkilljurorError):
+    """The machine could not run a trial; the run stops rather than recording a false failure."""
+
+
+class JudgeError(SkilljurorError):
+    """A judge that gave no usable verdict."""
+
+
+class ModelError(SkilljurorError):
+    """A language model that could not be reached or paid."""
+
+
+class StoreError(SkilljurorError):
+    """The database is locked, foreign or damaged."""
+
+
+class MissingDependency(SkilljurorError):
+    """An optional part that is not installed; the message carries the install line."""
+
+
+class NeedsDecision(SkilljurorError):
+    """A person must decide before going on."""
+
+    exit_code = 3

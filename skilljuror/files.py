@@ -1,0 +1,248 @@
+"""Files: where everything of a study lies, and how it is written without loss."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import jsonlines
+import msgspec
+import orjson
+from pydantic import ValidationError
+
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.models.record import Record
+
+DATA_KINDS = ("transforms", "rubrics", "examples")
+
+R = TypeVar("R", bound=Record)
+
+
+def data_dir(kind: str) -> Path:
+    """The folder of packaged data: inside an installed wheel, else beside the checkout."""
+    if kind not in DATA_KINDS:
+        raise UsageError(f"unknown data folder {kind!r}; choose one of {', '.join(DATA_KINDS)}")
+    package = Path(__file__).parent
+    for candidate in (package / "_data" / kind, package.parent / kind):
+        if candidate.is_dir():
+            return candidate
+    raise UsageError(f"the data folder {kind!r} is not installed; reinstall skilljuror")
+
+
+def sha256(data: bytes) -> str:
+    """Hex sha256."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest_json(value: Any) -> str:
+    """sha256 of a value's canonical JSON (sorted keys)."""
+    return sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode())
+
+
+def write_atomic(path: Path, data: bytes | str) -> None:
+    """Write a file whole or not at all: temporary file beside it, synced, renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = data.encode() if isinstance(data, str) else data
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as temporary:
+            temporary.write(raw)
+            temporary.flush()
+            os.fsync(temporary.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def fresh_dir(target: Path) -> Iterator[Path]:
+    """A staging folder that replaces `target` when the block ends well, and vanishes otherwise.
+
+    A kill at any moment leaves the old folder, the new one, or the old one set aside
+    under `.<name>.old`, which the next call puts right.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = target.parent / f".{target.name}.old"
+    if aside.exists():
+        if target.exists():
+            shutil.rmtree(aside)
+        else:
+            aside.replace(target)
+    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new."))
+    try:
+        staging.chmod(0o755)
+        yield staging
+        sync_tree(staging)
+        if target.exists():
+            target.replace(aside)
+        staging.replace(target)
+        shutil.rmtree(aside, ignore_errors=True)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def sync_tree(folder: Path) -> None:
+    """Flush every file and folder below `folder` to the disk."""
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = Path(base, name)
+            if not path.is_symlink() and path.is_file():
+                _sync(path)
+        _sync(Path(base))
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_record(kind: type[R], path: Path) -> R:
+    """A pydantic record from a JSON file; a wrong one is one line naming file and field."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise StudyError(f"{path} does not exist", file=str(path)) from error
+    except ValidationError as error:
+        raise StudyError(*_first(error, path), file=str(path)) from error
+
+
+def _first(error: ValidationError, path: Path) -> tuple[str]:
+    problem = error.errors()[0]
+    field = ".".join(str(part) for part in problem["loc"]) or "(whole file)"
+    return (f"{path}: field {field!r}: {problem['msg']}",)
+
+
+def write_record(path: Path, record: Record) -> None:
+    """A pydantic record as indented JSON."""
+    write_atomic(path, record.model_dump_json(indent=2) + "\n")
+
+
+def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
+    """One JSON object per line, written whole or not at all."""
+    write_atomic(path, b"".join(_encode(row) + b"\n" for row in rows))
+
+
+def append_jsonl(path: Path, row: Any) -> None:
+    """Append one object; a reader never sees half a line that was reported as written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as log:
+        log.write(_encode(row) + b"\n")
+        log.flush()
+        os.fsync(log.fileno())
+
+
+def read_jsonl(path: Path) -> Iterator[Any]:
+    """The objects of a JSONL file of ours; a torn last line (a kill) is skipped."""
+    if not path.exists():
+        return
+    with jsonlines.open(path, loads=orjson.loads) as reader:
+        while True:
+            try:
+                yield reader.read()
+            except EOFError:
+                return
+            except jsonlines.InvalidLineError:
+                print(f"{path}: a line is not JSON and was skipped", file=sys.stderr)  # noqa: T201
+
+
+def _encode(row: Any) -> bytes:
+    if isinstance(row, Record):
+        return row.model_dump_json().encode()
+    return msgspec.json.encode(row)
+
+
+class RunFolder:
+    """The one maker of paths inside a study folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def existing(cls, root: Path) -> "RunFolder":
+        """A study folder that must exist already."""
+        if not root.is_dir():
+            raise StudyError(
+                f"no study at {str(root)!r}: the folder does not exist", file=str(root)
+            )
+        return cls(root)
+
+    @property
+    def study_file(self) -> Path:
+        """Copy of the study file as run."""
+        return self.root / "study.yaml"
+
+    @property
+    def plan_file(self) -> Path:
+        """The frozen plan."""
+        return self.root / "plan.json"
+
+    @property
+    def database(self) -> Path:
+        """The disposable DuckDB file."""
+        return self.root / "study.duckdb"
+
+    @property
+    def trials(self) -> Path:
+        """Finished trials, one folder each."""
+        return self.root / "trials"
+
+    @property
+    def calls_file(self) -> Path:
+        """Every model call."""
+        return self.root / "calls.jsonl"
+
+    @property
+    def reviews_file(self) -> Path:
+        """Every decision of a person."""
+        return self.root / "reviews.jsonl"
+
+    @property
+    def sources_file(self) -> Path:
+        """Paths that `ingest` was pointed at in observed mode, so that it can be repeated."""
+        return self.root / "sources.jsonl"
+
+    @property
+    def report(self) -> Path:
+        """Default folder of the report."""
+        return self.root / "report"
+
+    def build(self, task: str) -> Path:
+        """The build of one task."""
+        return self.root / "variants" / task
+
+    def variant(self, task: str, variant: str) -> Path:
+        """The skill folders of one variant of one task."""
+        return self.build(task) / "variants" / variant
+
+    def trial(self, trial: str) -> Path:
+        """The folder of one trial."""
+        return self.trials / trial
+
+    def trial_record(self, trial: str) -> Path:
+        """The record of one trial."""
+        return self.trial(trial) / "trial.json"
+
+    def trial_raw(self, trial: str) -> Path:
+        """The raw artifacts of one trial, unchanged."""
+        return self.trial(trial) / "raw"
+
+    def finished_trials(self) -> list[str]:
+        """Names of the trials that have a record, sorted."""
+        if not self.trials.is_dir():
+            return []
+        return sorted(
+            entry.name
+            for entry in self.trials.iterdir()
+            if not entry.name.startswith(".") and (entry / "trial.json").is_file()
+        )

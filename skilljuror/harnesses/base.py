@@ -1,0 +1,49 @@
+"""What a harness is."""
+
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
+
+from skilljuror.models.agent import AgentProgram
+from skilljuror.models.study import HarnessChoice, PlannedTask, PlannedTrial, TrialRecord
+
+
+class TrialJob(Struct, frozen=True):
+    """All that one trial needs."""
+
+    trial: PlannedTrial
+    """What to run."""
+    task: PlannedTask
+    """The task with its digests."""
+    task_dir: Path
+    """The task's folder in Harbor format."""
+    variant: str | None
+    """Name of the variant; None offers no Skill."""
+    variant_dir: Path | None
+    """Folder that holds the skill folders."""
+    agent: AgentProgram
+    """Who runs."""
+    choice: HarnessChoice
+    """Time limits and options."""
+    config_digest: str
+    """Digest of the plan."""
+
+
+class Harness(Protocol):
+    """Runs trials one at a time; instances are made once per worker process."""
+
+    needs_container: ClassVar[bool]
+    """True when a container engine must be there."""
+
+    def prepare(self) -> str:
+        """Check the machine and return the isolation that will be used. Raises HarnessError."""
+        ...
+
+    def run(self, job: TrialJob, target: Path) -> TrialRecord:
+        """Run one trial and leave its raw artifacts in the empty folder `target`.
+
+        What the agent or the verifier does wrong is part of the record; only a broken
+        machine raises (HarnessError).
+        """
+        ...

@@ -1,0 +1,25 @@
+"""What a judge is."""
+
+from collections.abc import Iterable
+from typing import ClassVar, Protocol
+
+from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.measure import Verdict
+from skilljuror.models.trajectory import Trajectory
+
+
+class Judge(Protocol):
+    """Labels the resource events of one trajectory."""
+
+    name: ClassVar[str]
+    """Name and version, stored with every verdict."""
+
+    def judge(
+        self,
+        trial: str,
+        trajectory: Trajectory,
+        events: tuple[ResourceEvent, ...],
+        manifest: SkillManifest | None,
+    ) -> Iterable[Verdict]:
+        """One verdict per counted event, in order."""
+        ...

@@ -1,0 +1,1 @@
+"""Records: what stages hand to each other. No behaviour beyond properties."""

@@ -1,0 +1,90 @@
+"""A Skill bundle in memory: every file as bytes, nothing interpreted beyond its skills."""
+
+import hashlib
+from typing import Literal
+
+from msgspec import Struct
+
+ResourceClass = Literal["root", "support", "code", "data"]
+Severity = Literal["error", "warning", "info"]
+
+
+class Blob(Struct, frozen=True):
+    """One file's content."""
+
+    data: bytes
+    """The bytes as they lie on disk."""
+    executable: bool = False
+    """Whether the owner's execute bit is set."""
+
+    @property
+    def sha256(self) -> str:
+        """Hex digest of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def text(self) -> str | None:
+        """The content as UTF-8 text without its byte order mark, or None for a binary file."""
+        if b"\0" in self.data:
+            return None
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return None
+
+
+class Skill(Struct, frozen=True):
+    """One skill of a bundle: a directory with a SKILL.md."""
+
+    name: str
+    """Name from the frontmatter, else the directory's name."""
+    directory: str
+    """Posix path of the skill's directory inside the bundle; "" when the bundle is the skill."""
+    path: str
+    """Posix path of its SKILL.md inside the bundle, spelled as on disk."""
+    description: str | None = None
+    """Description from the frontmatter; None when it has none."""
+
+
+class BundleIssue(Struct, frozen=True):
+    """Something worth telling about a source; it is inherited by every variant."""
+
+    rule: str
+    """Stable rule id, such as "frontmatter-invalid"."""
+    severity: Severity
+    """How much it matters to a reader."""
+    file: str
+    """Posix path inside the bundle; "" for the bundle as a whole."""
+    message: str
+    """One line for a person."""
+    line: int | None = None
+    """1-based line, where one is meant."""
+
+
+class Bundle(Struct, frozen=True):
+    """A safely loaded bundle: one skill, or several side by side."""
+
+    name: str
+    """A slug that names the source."""
+    files: dict[str, Blob]
+    """Every file by its posix path inside the bundle, in bytewise order of the paths."""
+    skills: tuple[Skill, ...]
+    """The skills found, in path order; empty for a bundle without any SKILL.md."""
+    source: str = ""
+    """Where it was read from, as the user wrote it; never part of a digest."""
+    issues: tuple[BundleIssue, ...] = ()
+    """What the reader noticed."""
+
+    @property
+    def digest(self) -> str:
+        """sha256 over the sorted paths, execute bits and content digests ("tree digest")."""
+        return tree_digest(self.files)
+
+
+def tree_digest(files: dict[str, Blob]) -> str:
+    """sha256 over (path, execute bit, content sha256) of every file in bytewise path order."""
+    tree = hashlib.sha256()
+    for path in sorted(files, key=lambda name: name.encode()):
+        blob = files[path]
+        tree.update(f"{path}\0{int(blob.executable)}\0{blob.sha256}\n".encode())
+    return tree.hexdigest()

@@ -1,0 +1,87 @@
+"""Measures are rows, and what a metric may look at."""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
+from skilljuror.models.study import TrialRecord
+from skilljuror.models.trajectory import Trajectory
+
+
+class Measure(Struct, frozen=True):
+    """One number about one trial; a null carries its reason."""
+
+    trial: str
+    """Trial (or, in observed mode, trajectory) it is about."""
+    metric: str
+    """Name of the measure."""
+    value: float | None
+    """The number; None when it could not be computed."""
+    key: str = ""
+    """Sub-key, such as a resource or a bin; "" for none."""
+    reason: str | None = None
+    """Why the value is None."""
+
+
+class TrialContext(Struct, frozen=True):
+    """Everything a metric may use about one trial."""
+
+    trial: str
+    """Name of the trial, or the trajectory's key in observed mode."""
+    record: TrialRecord | None = None
+    """The trial; None for foreign logs."""
+    trajectory: Trajectory | None = None
+    """The parsed log; None when there was none or it could not be read."""
+    events: tuple[ResourceEvent, ...] = ()
+    """Resource events, in order."""
+    exposure: Exposure | None = None
+    """Knowledge exposure; None without a knowledge map."""
+    manifest: SkillManifest | None = None
+    """What was offered."""
+    step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)
+    """(agent, step) -> tokens of its text, where they were counted."""
+
+
+UptakeLabel = Literal["yes", "no", "unknown"]
+Uptake = Literal[
+    "implementation",
+    "validation",
+    "correction",
+    "diagnosis",
+    "failed_probe",
+    "background",
+    "listing",
+    "nothing_distinctive",
+    "not_shown",
+    "not_seen_again",
+]
+
+
+class Verdict(Struct, frozen=True):
+    """Did an opened resource become visible work? One judge's answer on one event."""
+
+    event: str
+    """Id of the event."""
+    trial: str
+    """Trial or trajectory it belongs to."""
+    judge: str
+    """Name and version of the judge."""
+    label: UptakeLabel
+    """yes, no or unknown; unknown stays outside the rate (measures §4)."""
+    category: Uptake
+    """Why."""
+    source_quote: str | None = None
+    """What the resource said."""
+    action_quote: str | None = None
+    """What the agent then did with it."""
+    action_step: int | None = None
+    """Step of that action."""
+    action_line: int | None = None
+    """Raw line of that action."""
+    model: str | None = None
+    """Model behind an LLM judge; None for the tracing judge."""
+    prompt_sha256: str | None = None
+    """Digest of the prompt of an LLM judge."""
+    note: str = ""
+    """Free text."""

@@ -1,0 +1,37 @@
+"""What a parser is."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from msgspec import Struct
+
+from skilljuror.models.trajectory import Trajectory
+
+
+class Source(Struct, frozen=True):
+    """One thing to parse: a file or a trial folder, with its first bytes already read."""
+
+    path: Path
+    """File or folder."""
+    head: bytes = b""
+    """The first bytes of a file (64 KiB); b"" for a folder."""
+    siblings: tuple[Path, ...] = ()
+    """Files that belong to it (sub-agent logs beside a session)."""
+
+
+class Parser(Protocol):
+    """Reads one log format."""
+
+    format: ClassVar[str]
+    """Name of the format, as in the list of formats."""
+    native: ClassVar[int]
+    """Precedence among captures of one run: 0 native session, 1 native stream, 2 interchange."""
+
+    def sniff(self, source: Source) -> bool:
+        """Whether this format claims the source; decided by content, never by name alone."""
+        ...
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """The runs in it. Raises TrajectoryError where the format claims it and cannot read it."""
+        ...

@@ -1,0 +1,1 @@
+"""Named questions: one .sql file each."""

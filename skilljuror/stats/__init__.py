@@ -1,0 +1,1 @@
+"""Estimators: paired, clustered, bootstrap."""

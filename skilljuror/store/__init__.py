@@ -1,0 +1,1 @@
+"""The DuckDB store: the only door to the database."""
