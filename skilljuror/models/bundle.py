@@ -39,7 +39,8 @@ class Skill(Struct, frozen=True):
     name: str
     """Name from the frontmatter, else the directory's name."""
     directory: str
-    """Posix path of the skill's directory inside the bundle; "" when the bundle is the skill."""
+    """Posix path of the skill's directory inside the bundle; never "": a bundle that is a single
+    skill directory is loaded under its folder name."""
     path: str
     """Posix path of its SKILL.md inside the bundle, spelled as on disk."""
     description: str | None = None

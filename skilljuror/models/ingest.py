@@ -1,0 +1,140 @@
+"""What one parsed source leaves behind: rows without message bodies, ready for the database."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from skilljuror.models.events import Exposure, ResourceEvent
+from skilljuror.models.measure import Measure
+
+SourceStatus = Literal["parsed", "duplicate", "skipped", "error"]
+
+
+class SourceRow(Struct, frozen=True):
+    """One file or folder that ingest looked at."""
+
+    path: str
+    """Path as found."""
+    status: SourceStatus
+    """parsed; duplicate (another capture of the same run won); skipped (no format claims it);
+    error (a format claims it, or the user named it, and it cannot be read)."""
+    format: str | None = None
+    """Format that claims it."""
+    reason: str | None = None
+    """Why it was skipped, is an error, or lost to another capture."""
+    size: int | None = None
+    """Bytes."""
+
+
+class TrajectoryRow(Struct, frozen=True):
+    """One run, without its text."""
+
+    trajectory: str
+    """Key of the run."""
+    trial: str | None
+    """Trial of a study; None in observed mode."""
+    source: str
+    """Path of the main raw log: the provenance of every line number."""
+    format: str
+    """Format it was read with."""
+    session: str | None
+    """Session id."""
+    agent: str | None
+    """Agent program."""
+    agent_version: str | None
+    """Its version."""
+    model: str | None
+    """Main model."""
+    started_at: float | None
+    """Seconds since the epoch, UTC."""
+    finished_at: float | None
+    """Seconds since the epoch, UTC."""
+    steps: int
+    """Steps of the main agent."""
+    sub_agents: int
+    """Number of sub-agents with steps."""
+    sub_steps: int
+    """Steps of sub-agents."""
+    input: int | None
+    """Input tokens, neither read from nor written to a cache."""
+    cache_write: int | None
+    """Input tokens written to a cache."""
+    cache_read: int | None
+    """Input tokens read from a cache."""
+    output: int | None
+    """Output tokens, reasoning included."""
+    reasoning: int | None
+    """Reasoning tokens."""
+    cost_usd: float | None
+    """Cost as the log states it."""
+    compactions: int
+    """Compactions of the context."""
+    complete: bool
+    """False when the log is cut off."""
+    skipped_records: int
+    """Records of types that are not read."""
+    warnings: tuple[str, ...] = ()
+    """What the parser could not make sense of."""
+
+
+class StepRow(Struct, frozen=True):
+    """One agent step, without its text."""
+
+    trajectory: str
+    """Key of the run."""
+    agent: str
+    """"main" or the sub-agent's id."""
+    step: int
+    """1-based number of that agent's step."""
+    file: str | None
+    """Raw file of `line` where it is not the trajectory's main log."""
+    line: int
+    """1-based raw line."""
+    timestamp: float | None
+    """Seconds since the epoch, UTC."""
+    actions: tuple[str, ...]
+    """Actions of its calls, in order."""
+    failed_calls: int
+    """Calls whose result says it did not work."""
+    skill_related: bool
+    """Whether a counted resource event falls into it."""
+    text_bytes: int
+    """Bytes of its text, call arguments and results."""
+    preview: str
+    """The first 160 characters of what it says or runs."""
+    input: int | None = None
+    """Input tokens, uncached."""
+    cache_write: int | None = None
+    """Input tokens written to a cache."""
+    cache_read: int | None = None
+    """Input tokens read from a cache."""
+    output: int | None = None
+    """Output tokens."""
+
+
+class OfferedRow(Struct, frozen=True):
+    """One skill shown to the model."""
+
+    trajectory: str
+    """Key of the run."""
+    skill: str
+    """Name as offered."""
+    bundled: bool
+    """Belongs to the agent itself."""
+
+
+class Ingested(Struct, frozen=True):
+    """Everything one run leaves for the database."""
+
+    trajectory: TrajectoryRow
+    """The run."""
+    steps: tuple[StepRow, ...] = ()
+    """Its steps."""
+    offered: tuple[OfferedRow, ...] | None = None
+    """Skills shown; None when the log does not say."""
+    events: tuple[ResourceEvent, ...] = ()
+    """Its resource events."""
+    measures: tuple[Measure, ...] = ()
+    """Its measures."""
+    exposure: Exposure | None = None
+    """Its knowledge exposure."""

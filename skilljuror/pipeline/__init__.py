@@ -1,0 +1,1 @@
+"""The order of stages, the one worker pool, the one broad except."""
