@@ -126,8 +126,8 @@ class OfferedRow(Struct, frozen=True):
 class Ingested(Struct, frozen=True):
     """Everything one run leaves for the database."""
 
-    trajectory: TrajectoryRow
-    """The run."""
+    trajectory: TrajectoryRow | None
+    """The run; None for a trial that left no readable log (its measures are nulls with reasons)."""
     steps: tuple[StepRow, ...] = ()
     """Its steps."""
     offered: tuple[OfferedRow, ...] | None = None
