@@ -43,7 +43,7 @@ OWNERS: dict[str, set[str]] = {
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
     "pyarrow": {"store"},
-    "msgspec": {"models", "files", "parsers", "harnesses"},
+    "msgspec": {"models", "files", "parsers", "harnesses", "pipeline"},
     "orjson": {"models", "files", "parsers"},
     "pandas": {"queries", "reports", "study"},
     "numpy": {"stats", "reports"},
