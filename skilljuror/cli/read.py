@@ -1,0 +1,136 @@
+"""Commands that read a study: show, report, query."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Json, Study
+from skilljuror.cli.output import emit, progress, table
+from skilljuror.errors import UsageError
+
+
+class Format(StrEnum):
+    """How `query` prints."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("show")(show)
+    app.command("report")(report)
+    app.command("query")(query)
+
+
+def show(
+    study: Study,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Trial or trajectory.")],
+    full: Annotated[bool, typer.Option("--full", help="Do not shorten texts.")] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """One trajectory in the terminal: steps, skill resources, uptake."""
+    from skilljuror.cli.timeline import print_timeline
+    from skilljuror.pipeline.lookup import look_up
+
+    seen = look_up(study, trial)
+    emit(seen, json, lambda: print_timeline(seen, full))
+
+
+def report(
+    study: Study,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Default: STUDY/report.")
+    ] = None,
+    no_quotes: Annotated[
+        bool, typer.Option("--no-quotes", help="Leave quotes from logs out.")
+    ] = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Tables, figures and one self-contained report.html."""
+    from skilljuror.pipeline.reporting import report_study
+
+    with progress(json) as listener:
+        summary = report_study(study, out, quotes=not no_quotes, progress=listener)
+
+    def human() -> None:
+        if summary.headline:
+            table(summary.columns, summary.headline, title=summary.title)
+        print(f"report: {summary.path}")
+
+    emit(summary, json, human)
+
+
+def query(
+    study: Study,
+    question: Annotated[
+        str | None, typer.Argument(metavar="NAME|SQL", help="Without it: the questions.")
+    ] = None,
+    form: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
+    out: Annotated[Path | None, typer.Option("--out", help="Write to a file.")] = None,
+    param: Annotated[
+        list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="For the question.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """A named question or free SQL, read-only."""
+    from skilljuror.queries.run import catalog
+
+    if question is None:
+        questions = [(entry.name, entry.question) for entry in catalog()]
+        payload = [{"name": name, "question": text} for name, text in questions]
+        emit(payload, json, lambda: table(("name", "question"), questions))
+        return
+    result = _ask(study, question, _params(param or []))
+    if form is Format.parquet:
+        _parquet(result, out)
+    else:
+        _print(result, Format.json if json else form, out)
+
+
+def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
+    from skilljuror.pipeline.lookup import database_of
+    from skilljuror.queries.run import run
+
+    return run(database_of(study), question, **params)
+
+
+def _params(pairs: list[str]) -> dict[str, str]:
+    parsed = dict(pair.partition("=")[::2] for pair in pairs)
+    wrong = [pair for pair in pairs if "=" not in pair]
+    if wrong:
+        raise UsageError(f"--param {wrong[0]!r} is not NAME=VALUE", field="param")
+    return parsed
+
+
+def _parquet(result: Any, out: Path | None) -> None:
+    from skilljuror.store.export import to_parquet
+
+    if out is None and sys.stdout.isatty():
+        raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
+    data = to_parquet(result)
+    if out is None:
+        sys.stdout.buffer.write(data)
+    else:
+        out.write_bytes(data)
+
+
+def _print(result: Any, form: Format, out: Path | None) -> None:
+    from skilljuror.cli.rows import as_csv, as_json
+
+    if form is Format.table and out is None:
+        table(result.columns, result.rows)
+        return
+    text = as_json(result) if form is Format.json else as_csv(result)
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")

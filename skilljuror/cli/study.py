@@ -1,0 +1,177 @@
+"""Commands that make a study's data: demo, run, ingest, judge."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Jobs, Json, Study
+from skilljuror.cli.output import emit, progress, table
+from skilljuror.errors import NeedsDecision, UsageError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("demo")(demo)
+    app.command("run")(run)
+    app.command("ingest")(ingest)
+    app.command("judge")(judge)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the study.")] = Path("out/demo"),
+    jobs: Jobs = 2,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run a whole study offline on the packaged example: build, gate, run, ingest, judge, report."""
+    from skilljuror.pipeline.demo import run_demo
+
+    with progress(json) as listener:
+        summary = run_demo(out, jobs, listener)
+
+    def human() -> None:
+        table(summary.columns, summary.headline, title="Headline (scripted policy)")
+        print("A scripted policy ran, no language model: figures say nothing about real agents.")
+        print(f"{summary.trials} trials in {summary.seconds:.1f} s")
+        print(f"report: {summary.report}")
+        print(f"next:   skilljuror show {out} {summary.example_trial}")
+
+    emit(summary, json, human)
+
+
+def run(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder of the study; default: out/<name>.")
+    ] = None,
+    jobs: Jobs = 1,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Plan and run matched trials; run again to go on where it stopped."""
+    from skilljuror.pipeline.run import run_study
+    from skilljuror.studies import load_study
+
+    folder = out or Path("out") / load_study(study_file).name
+    with progress(json) as listener:
+        summary = run_study(study_file, folder, jobs=jobs, progress=listener)
+
+    def human() -> None:
+        print(
+            f"{summary.finished} of {summary.planned} trials finished in {folder}"
+            f" ({summary.ran} run, {summary.finished - summary.ran} were there already)"
+        )
+        for status, count in sorted(summary.statuses.items()):
+            print(f"  {status}: {count}")
+        if summary.interrupted:
+            print(f"stopped; go on with: skilljuror run {study_file} --out {folder}")
+        else:
+            print(f"next: skilljuror ingest --study {folder}")
+
+    emit(summary, json, human)
+    if summary.interrupted:
+        raise typer.Exit(130)
+
+
+def ingest(
+    study: Annotated[Path, typer.Option("--study", metavar="DIR", help="Folder of the study.")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="Logs: files or folders.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only files changed since.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Read the usual folders unasked.")] = False,
+    jobs: Jobs = 2,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
+    from skilljuror.pipeline.ingest import ingest_logs, ingest_trials, is_planned
+
+    with progress(json) as listener:
+        if not paths and is_planned(study):
+            summary = ingest_trials(study, jobs=jobs, progress=listener)
+        else:
+            chosen = paths or _usual_folders(yes)
+            moment = _moment(since)
+            summary = ingest_logs(study, chosen, since=moment, jobs=jobs, progress=listener)
+    emit(summary, json, lambda: _tell_ingest(summary, study))
+    if summary.errors:
+        raise typer.Exit(1)
+
+
+def _tell_ingest(summary: Any, study: Path) -> None:
+    print(
+        f"{summary.parsed} files read, {summary.duplicates} duplicates,"
+        f" {summary.skipped} skipped, {summary.errors} errors"
+    )
+    print(
+        f"{summary.trajectories} trajectories, {summary.steps} steps,"
+        f" {summary.skills} skills touched, {summary.events} resource events"
+    )
+    if summary.unread:
+        table(("what was not read, and why", "files"), summary.unread)
+    for source, reason in summary.failures:
+        print(f"  error: {source}: {reason}")
+    question = "outcomes" if summary.trials else "skills_opened"
+    print(f"database: {study / 'study.duckdb'}")
+    print(f"next: skilljuror judge {study}   or: skilljuror query {study} {question}")
+
+
+def _usual_folders(yes: bool) -> list[Path]:
+    from skilljuror.pipeline.ingest import usual_folders
+
+    found = usual_folders()
+    if not found:
+        raise UsageError(
+            "no logs named, and none of the usual folders of Codex, Claude Code and Gemini exists;"
+            " name one: skilljuror ingest PATH --study DIR"
+        )
+    listing = ", ".join(str(folder) for folder in found)
+    if yes:
+        return found
+    if not sys.stdin.isatty():
+        raise NeedsDecision(f"found {listing}; name the ones to read, or pass --yes for all")
+    print(f"found {listing}")
+    if not typer.confirm("Read them into this study? They stay on this machine."):
+        raise NeedsDecision("nothing was read")
+    return found
+
+
+def _moment(since: str | None) -> float | None:
+    if since is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(since)
+    except ValueError as error:
+        raise UsageError(
+            f"--since {since!r} is no date; write it as 2026-01-31 or 2026-01-31T12:00",
+            field="since",
+        ) from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def judge(
+    study: Study,
+    name: Annotated[str, typer.Option("--judge", help="Which judge.")] = "tracing",
+    jobs: Jobs = 2,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Label resource events: did an opened resource become visible work?"""
+    from skilljuror.pipeline.judging import judge_study
+
+    with progress(json) as listener:
+        summary = judge_study(study, name, jobs=jobs, progress=listener)
+
+    def human() -> None:
+        print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
+        rate = "–" if summary.rate is None else f"{100 * summary.rate:.1f} %"
+        print(f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}; ERU rate {rate}")
+        print(f"next: skilljuror report {study}")
+
+    emit(summary, json, human)

@@ -1,0 +1,97 @@
+"""What this machine can do."""
+
+import platform
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+
+from msgspec import Struct
+
+from skilljuror import tokens
+from skilljuror.errors import HarnessError
+from skilljuror.files import data_dir
+from skilljuror.harnesses import HARNESSES
+from skilljuror.registry import resolve
+
+
+class Check(Struct, frozen=True):
+    """One part of the machine."""
+
+    name: str
+    """What was looked for."""
+    found: bool
+    """Whether it is there and works."""
+    detail: str
+    """Version, place or the reason why not."""
+    enables: str
+    """What it is good for."""
+    needed: bool = False
+    """True when skilljuror cannot work without it."""
+
+
+LIBRARIES = {
+    "duckdb": "the study database",
+    "pydantic": "records",
+    "markdown-it-py": "units, transforms and gates",
+    "skills-ref": "validation of Skills",
+    "matplotlib": "figures of the report",
+    "litellm": "LLM transform engine and judge",
+}
+PROGRAMS = {
+    "codex": "real trials with Codex",
+    "claude": "real trials with Claude Code",
+    "gemini": "real trials with Gemini CLI",
+    "harbor": "trials through Harbor",
+    "docker": "Harbor's containers",
+}
+
+
+def inspect_machine() -> list[Check]:
+    """Every check, the needed parts first."""
+    python = platform.python_version()
+    rows = [Check("python", sys.version_info >= (3, 11), python, "everything", needed=True)]
+    rows += [_library(name, use) for name, use in LIBRARIES.items()]
+    rows += [_data(), _tokenizer(), _sandbox()]
+    return rows + [_program(name, use) for name, use in PROGRAMS.items()]
+
+
+def _library(name: str, use: str) -> Check:
+    try:
+        return Check(name, True, metadata.version(name), use, needed=name != "litellm")
+    except metadata.PackageNotFoundError:
+        return Check(name, False, f"pip install {name}", use, needed=name != "litellm")
+
+
+def _data() -> Check:
+    folder = data_dir("examples")
+    return Check("packaged examples", True, folder.name, "skilljuror demo", needed=True)
+
+
+def _tokenizer() -> Check:
+    name = tokens.tokenizer_name()
+    exact = tokens.available()
+    return Check("offline tokenizer", exact, name, "exact token counts (else estimates)")
+
+
+def _sandbox() -> Check:
+    use = "isolated local trials (else plain temporary folders)"
+    try:
+        isolation = resolve(HARNESSES, "local", "harness")({"isolation": "bwrap"}).prepare()
+    except HarnessError as error:
+        return Check("bubblewrap", False, error.message, use)
+    return Check("bubblewrap", True, isolation, use)
+
+
+def _program(name: str, use: str) -> Check:
+    place = shutil.which(name)
+    if place is None:
+        return Check(name, False, "not on PATH", use)
+    try:
+        done = subprocess.run(
+            [place, "--version"], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Check(name, False, str(error), use)
+    first = (done.stdout or done.stderr).strip().splitlines()
+    return Check(name, done.returncode == 0, first[0] if first else "no version", use)
