@@ -6,4 +6,5 @@ METRICS = {
     "process": "skilljuror.metrics.process:measure",
     "timing": "skilljuror.metrics.timing:measure",
     "invocation": "skilljuror.metrics.invocation:measure",
+    "exposure": "skilljuror.metrics.exposure:measure",
 }

@@ -24,6 +24,23 @@ class Measure(Struct, frozen=True):
     """Why the value is None."""
 
 
+class Price(Struct, frozen=True):
+    """What a model's tokens cost, US dollars per million of each of the four disjoint classes."""
+
+    model: str
+    """Model, without provider prefix and date."""
+    input: float
+    """Input tokens that were neither read from nor written to a cache."""
+    cache_write: float
+    """Input tokens written to a cache."""
+    cache_read: float
+    """Input tokens read from a cache."""
+    output: float
+    """Output tokens."""
+    as_of: str
+    """Date of the price list, YYYY-MM-DD."""
+
+
 class TrialContext(Struct, frozen=True):
     """Everything a metric may use about one trial."""
 
@@ -41,6 +58,8 @@ class TrialContext(Struct, frozen=True):
     """What was offered."""
     step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)
     """(agent, step) -> tokens of its text, where they were counted."""
+    prices: tuple[Price, ...] | None = None
+    """Price list to use; None takes the packaged one."""
 
 
 UptakeLabel = Literal["yes", "no", "unknown"]

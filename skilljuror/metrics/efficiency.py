@@ -1,0 +1,115 @@
+"""Efficiency: time, tokens and money of one trial (measures §2)."""
+
+from collections.abc import Iterator
+
+from skilljuror.metrics.prices import cost, price_of
+from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.models.measure import Measure, TrialContext
+from skilljuror.models.trajectory import Trajectory, Usage
+
+CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
+
+
+def measure(context: TrialContext) -> Iterator[Measure]:
+    """Rows of one trial; what a log does not say is null, never zero."""
+    return rows(context, _time(context) | _tokens(context))
+
+
+def usage_of(trajectory: Trajectory) -> Usage | None:
+    """Totals of the run: as logged, else summed over the steps when every step has them."""
+    if trajectory.usage is not None:
+        return trajectory.usage
+    found = [step.usage for step in trajectory.steps]
+    usages = [usage for usage in found if usage is not None]
+    if not usages or len(usages) < len(found):
+        return None
+    return Usage(**{name: _sum(usages, name) for name in CLASSES})
+
+
+def _sum(usages: list[Usage], name: str) -> int | None:
+    values: list[int | None] = [getattr(usage, name) for usage in usages]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _time(context: TrialContext) -> dict[Row, Answer]:
+    record, trajectory = context.record, context.trajectory
+    seconds = record.agent_seconds if record else None
+    absent = "never_started" if record else "no_record"
+    return {
+        ("agent_minutes", ""): absent if seconds is None else seconds / 60,
+        ("log_minutes", ""): _span(trajectory) if trajectory else "no_trajectory",
+    }
+
+
+def _span(trajectory: Trajectory) -> Answer:
+    start, end = trajectory.started_at, trajectory.finished_at
+    if start is None or end is None or end < start:
+        return "no_timestamps"
+    return (end - start) / 60
+
+
+def _tokens(context: TrialContext) -> dict[Row, Answer]:
+    usage = usage_of(context.trajectory) if context.trajectory else None
+    if usage is None or _stated(context):
+        return _without(context)
+    return {
+        **{("tokens", name): _class(usage, name) for name in CLASSES},
+        ("display_tokens", ""): _display(usage),
+        ("total_tokens", ""): _total(usage),
+        ("token_clamps", ""): float(usage.input is not None and usage.input < 0),
+        ("cost_usd", ""): _cost(context, usage),
+        ("cost_usd_logged", ""): _logged(usage),
+    }
+
+
+def _without(context: TrialContext) -> dict[Row, Answer]:
+    names = ("display_tokens", "total_tokens", "token_clamps", "cost_usd", "cost_usd_logged")
+    every = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
+    return dict.fromkeys(every, _why(context))
+
+
+def _why(context: TrialContext) -> str:
+    return _stated(context) or ("no_usage" if context.trajectory else "no_trajectory")
+
+
+def _stated(context: TrialContext) -> str | None:
+    """The record's own reason wins: zeros that a policy without a model logs are no usage."""
+    return context.record.usage_reason if context.record else None
+
+
+def _class(usage: Usage, name: str) -> Answer:
+    value: int | None = getattr(usage, name)
+    return "not_reported" if value is None else max(0, value)
+
+
+def _display(usage: Usage) -> Answer:
+    """Uncached input, cache writes and output (measures §2.2).
+
+    The classes are disjoint: writes that the log does not tell apart stand in the input.
+    Reads that it does not tell apart would be counted as fresh, so they make it null.
+    """
+    if usage.input is None or usage.output is None:
+        return "no_input_or_output"
+    if usage.cache_read is None:
+        return "no_cache_read"
+    return max(0, usage.input) + (usage.cache_write or 0) + usage.output
+
+
+def _total(usage: Usage) -> Answer:
+    """Every token once, cache included (measures §2.5): nothing is lost when classes merge."""
+    if usage.input is None or usage.output is None:
+        return "no_input_or_output"
+    cached = (usage.cache_write or 0) + (usage.cache_read or 0)
+    return max(0, usage.input) + cached + usage.output
+
+
+def _cost(context: TrialContext, usage: Usage) -> Answer:
+    trajectory = context.trajectory
+    model = context.record.model if context.record else None
+    price = price_of(model or (trajectory.model if trajectory else None), context.prices)
+    return cost(usage, price) if price else "no_price"
+
+
+def _logged(usage: Usage) -> Answer:
+    return "not_reported" if usage.cost_usd is None else usage.cost_usd

@@ -1,0 +1,104 @@
+"""Invocation: whether, how and when an offered Skill was taken up at all (measures §5)."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.metrics.scope import Resource, agent_steps, resource_of, used_events
+from skilljuror.metrics.timing import THIRDS, part_of
+from skilljuror.models.events import FANOUT, ResourceEvent, Via
+from skilljuror.models.measure import Measure, TrialContext
+
+MODES: tuple[Via, ...] = get_args(Via)
+
+
+def measure(context: TrialContext) -> Iterator[Measure]:
+    """Rows of one trial; sub-agents count for what was opened, not for when."""
+    invoked = next((event for event in used_events(context) if is_invocation(event)), None)
+    answers: dict[Row, Answer] = {
+        ("skill_invoked", ""): float(invoked is not None),
+        ("skill_invoked", "sub"): float(any(map(is_invocation, used_events(context, "sub")))),
+        ("invocation_step", ""): float(invoked.step) if invoked else "never",
+        ("invocation_seconds", ""): _seconds(context, invoked) if invoked else "never",
+        ("return_visits", ""): _return_visits(context),
+        **{
+            ("invocation_mode", mode): float(invoked is not None and invoked.via == mode)
+            for mode in MODES
+        },
+        **_offered(context),
+    }
+    if context.trajectory is None:
+        return rows(context, dict.fromkeys(answers, "no_trajectory"))
+    return rows(context, answers)
+
+
+def is_invocation(event: ResourceEvent) -> bool:
+    """A successful activation, or a read of SKILL.md that showed content (events.md)."""
+    if event.kind == "activate":
+        return bool(event.ok)
+    return event.kind == "read" and event.resource_class == "root" and _content(event)
+
+
+def _content(event: ResourceEvent) -> bool:
+    return event.content_exposed != "none"
+
+
+def _seconds(context: TrialContext, invoked: ResourceEvent) -> Answer:
+    """Seconds from the start of the log to the message of the invoking step."""
+    steps = agent_steps(context)
+    if invoked.step == 0:
+        return 0.0
+    at = next((step.timestamp for step in steps if step.index == invoked.step), None)
+    trajectory = context.trajectory
+    start = trajectory.started_at if trajectory else None
+    if at is None or start is None:
+        return "no_timestamps"
+    return max(0.0, at - start)
+
+
+def _return_visits(context: TrialContext) -> int:
+    """Resources opened again in a later third than the one they were first opened in."""
+    positions = {step.index: i for i, step in enumerate(agent_steps(context))}
+    first: dict[Resource, int] = {}
+    again: set[Resource] = set()
+    for event in used_events(context):
+        if event.kind not in FANOUT or event.phantom:
+            continue
+        third = _third(event.step, positions)
+        again |= (
+            {resource_of(event)} if first.setdefault(resource_of(event), third) < third else set()
+        )
+    return len(again)
+
+
+def _third(step: int, positions: dict[int, int]) -> int:
+    """Third of a step; what came before the first step belongs to the first third."""
+    return part_of(positions.get(step, 0), max(len(positions), 1), THIRDS)
+
+
+def _offered(context: TrialContext) -> dict[Row, Answer]:
+    offered = _offered_names(context)
+    if offered is None:
+        return dict.fromkeys(
+            (("offered_skills", ""), ("offered_never_opened", "")), "offer_not_logged"
+        )
+    every = (*used_events(context), *used_events(context, "sub"))
+    opened = {resource_of(event)[0] for event in every if event.kind in FANOUT and _opened(event)}
+    return {
+        ("offered_skills", ""): len(offered),
+        ("offered_never_opened", ""): len(offered - opened),
+    }
+
+
+def _opened(event: ResourceEvent) -> bool:
+    return event.ok is not False and not event.phantom
+
+
+def _offered_names(context: TrialContext) -> set[str] | None:
+    """Skills offered for the task: by the manifest where it is known, else by the log."""
+    manifest, trajectory = context.manifest, context.trajectory
+    if manifest is not None and manifest.known:
+        return set(manifest.skills)
+    if trajectory is None or trajectory.offered is None:
+        return None
+    return {skill.name.rpartition(":")[2] for skill in trajectory.offered if not skill.bundled}

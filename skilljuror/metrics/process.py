@@ -1,0 +1,128 @@
+"""Process: which part of the work was about the Skill (measures §3.1 to §3.6)."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import get_args
+
+from skilljuror.metrics.rows import Answer, Row, rows, share
+from skilljuror.metrics.scope import (
+    SCOPES,
+    agent_steps,
+    resource_of,
+    task_events,
+    used_events,
+)
+from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
+from skilljuror.models.measure import Measure, TrialContext
+from skilljuror.models.trajectory import Call, Step
+
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+
+def measure(context: TrialContext) -> Iterator[Measure]:
+    """Rows of one trial, for the main agent and (key "sub") for all sub-agents together."""
+    answers: dict[Row, Answer] = {}
+    for scope in SCOPES:
+        answers |= _shares(context, scope) | _touched(context, scope) | _counts(context, scope)
+    trajectory = context.trajectory
+    answers["log_complete", ""] = float(trajectory is not None and trajectory.complete)
+    if trajectory is None:
+        return rows(context, dict.fromkeys(answers, "no_trajectory"))
+    return rows(context, answers)
+
+
+def step_text(step: Step) -> str:
+    """The text of a step: what the agent said, its calls' arguments, what came back.
+
+    Reasoning is left out, because most logs hide it.
+    """
+    parts = [step.text]
+    for call in step.calls:
+        parts += [_arguments(call), call.result.text if call.result else ""]
+    return "\n".join(part for part in parts if part)
+
+
+def _arguments(call: Call) -> str:
+    if call.arguments:
+        return json.dumps(call.arguments, ensure_ascii=False, sort_keys=True, default=str)
+    named = (call.command, call.path, call.pattern, call.skill, call.written)
+    return "\n".join(value for value in named if value)
+
+
+def _shares(context: TrialContext, scope: str) -> dict[Row, Answer]:
+    steps = agent_steps(context, scope)
+    touched = {(event.agent, event.step) for event in used_events(context, scope)}
+    related = [step for step in steps if (step.agent, step.index) in touched]
+    return {
+        ("agent_steps", scope): len(steps),
+        ("skill_steps", scope): len(related),
+        ("skill_step_share", scope): share(len(related), len(steps), "no_steps"),
+        ("skill_text_share", scope): _text_share(related, steps),
+        ("skill_token_share", scope): _token_share(context, related, steps),
+    }
+
+
+def _text_share(related: list[Step], steps: tuple[Step, ...]) -> Answer:
+    if not steps:
+        return "no_steps"
+    return share(_bytes(related), _bytes(steps), "no_text")
+
+
+def _bytes(steps: list[Step] | tuple[Step, ...]) -> int:
+    return sum(len(step_text(step).encode("utf-8", "surrogatepass")) for step in steps)
+
+
+def _token_share(context: TrialContext, related: list[Step], steps: tuple[Step, ...]) -> Answer:
+    """measures §3.2; only where every step was counted, since a partial sum is no share."""
+    counted = context.step_tokens
+    if not steps:
+        return "no_steps"
+    if any((step.agent, step.index) not in counted for step in steps):
+        return "not_counted"
+    part = sum(counted[step.agent, step.index] for step in related)
+    return share(part, sum(counted[step.agent, step.index] for step in steps), "no_text")
+
+
+def _touched(context: TrialContext, scope: str) -> dict[Row, Answer]:
+    """Fanout and the three flags. A phantom names no resource of the bundle and adds none."""
+    events = [event for event in used_events(context, scope) if not event.phantom]
+    opened = {resource_of(event): event for event in events if event.kind in FANOUT}
+    return {
+        ("fanout", scope): len(opened),
+        ("fanout_support", scope): sum(e.resource_class != "root" for e in opened.values()),
+        ("support_read", scope): float(any(_support_read(event) for event in events)),
+        ("script_exec", scope): float(any(_script_exec(event) for event in events)),
+        ("helper_use", scope): float(any(_helper_use(event) for event in events)),
+    }
+
+
+def _support_read(event: ResourceEvent) -> bool:
+    return event.resource_class == "support" and _shown(event)
+
+
+def _script_exec(event: ResourceEvent) -> bool:
+    return event.resource_class == "code" and event.kind == "exec"
+
+
+def _helper_use(event: ResourceEvent) -> bool:
+    code = event.resource_class == "code"
+    return code and (event.kind == "import" or _shown(event))
+
+
+def _shown(event: ResourceEvent) -> bool:
+    return event.kind in {"read", "search"} and event.content_exposed != "none"
+
+
+def _counts(context: TrialContext, scope: str) -> dict[Row, Answer]:
+    """Events by kind; phantom and failed ones are their own rows, and in the kinds as well."""
+    events = task_events(context, scope)
+    kinds = Counter(event.kind for event in events)
+    prefix = f"{scope}:" if scope else ""
+    by_kind: dict[Row, Answer] = {("events", f"{prefix}{kind}"): kinds[kind] for kind in KINDS}
+    return {
+        ("resource_events", scope): sum(event.counts for event in events),
+        ("failed_events", scope): sum(event.counts and event.ok is False for event in events),
+        ("phantom_events", scope): sum(event.counts and event.phantom for event in events),
+        **by_kind,
+    }

@@ -1,0 +1,54 @@
+"""Which steps and which events a measure looks at.
+
+The main agent's ordered steps are the headline; what sub-agents did stands under its own
+key. Events on skills that belong to the agent program itself are left out everywhere.
+"""
+
+from skilljuror.metrics.rows import MAIN, SUB
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.measure import TrialContext
+from skilljuror.models.trajectory import Step
+
+Resource = tuple[str, str]
+"""Skill (the part after the last colon) and canonical path: one resource, however spelled."""
+
+SCOPES = ("", SUB)
+"""Key of the main agent's rows and of the sub-agents' rows."""
+
+
+def agent_steps(context: TrialContext, scope: str = "") -> tuple[Step, ...]:
+    """The steps of the main agent in order, or those of all sub-agents."""
+    if context.trajectory is None:
+        return ()
+    return tuple(step for step in context.trajectory.steps if within(step.agent, scope))
+
+
+def task_events(context: TrialContext, scope: str = "") -> tuple[ResourceEvent, ...]:
+    """Every event of the scope on a skill that was offered for the task."""
+    return tuple(
+        event for event in context.events if within(event.agent, scope) and not event.bundled
+    )
+
+
+def used_events(context: TrialContext, scope: str = "") -> tuple[ResourceEvent, ...]:
+    """The events of `task_events` that are a use: no edit, write or mention (events.md)."""
+    return tuple(event for event in task_events(context, scope) if event.counts)
+
+
+def skill_positions(context: TrialContext) -> tuple[int, ...]:
+    """0-based positions of the main agent's Skill-related steps, ascending (measures §3).
+
+    Step 0 is before the first step and no position.
+    """
+    touched = {event.step for event in used_events(context)}
+    return tuple(i for i, step in enumerate(agent_steps(context)) if step.index in touched)
+
+
+def resource_of(event: ResourceEvent) -> Resource:
+    """The resource an event is about."""
+    return event.skill.rpartition(":")[2], event.resource
+
+
+def within(agent: str, scope: str) -> bool:
+    """Whether an agent belongs to a scope."""
+    return (agent == MAIN) == (scope != SUB)

@@ -1,0 +1,67 @@
+"""Timing: where in the run the Skill was used (measures §3.7, §3.8), in integer arithmetic."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.metrics.scope import agent_steps, skill_positions, used_events
+from skilljuror.models.measure import Measure, TrialContext
+
+THIRDS = 3
+BINS = 20
+MIN_THIRDS = 2
+"""Thirds that a trial's Skill-related steps must occupy to be called distributed."""
+
+
+def part_of(position: int, steps: int, parts: int) -> int:
+    """Which of `parts` equal parts the midpoint of a step falls into, 0-based, half-open.
+
+    floor(parts * (2i + 1) / (2m)) for 0-based position i of m steps (measures §3.7).
+    """
+    return parts * (2 * position + 1) // (2 * steps)
+
+
+def measure(context: TrialContext) -> Iterator[Measure]:
+    """Rows of one trial, main agent only: positions of sub-agents have no common clock."""
+    positions, steps = skill_positions(context), len(agent_steps(context))
+    answers = _by_part(positions, steps, THIRDS, "skill_steps_in_third")
+    answers |= _by_part(positions, steps, BINS, "skill_steps_in_bin")
+    answers |= _spread(positions, steps) | _first(context, positions, steps)
+    if context.trajectory is None:
+        return rows(context, dict.fromkeys(answers, "no_trajectory"))
+    return rows(context, answers)
+
+
+def _by_part(positions: tuple[int, ...], steps: int, parts: int, name: str) -> dict[Row, Answer]:
+    found = Counter(part_of(position, steps, parts) for position in positions)
+    width = len(str(parts - 1))
+    return {(name, f"{part:0{width}}"): found[part] for part in range(parts)}
+
+
+def _spread(positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:
+    thirds = {part_of(position, steps, THIRDS) for position in positions}
+    return {
+        ("skill_thirds", ""): len(thirds),
+        ("exposed", ""): float(bool(positions)),
+        ("distributed", ""): float(len(thirds) >= MIN_THIRDS) if positions else "not_exposed",
+        ("fewer_than_three_steps", ""): float(steps < THIRDS),
+    }
+
+
+def _first(context: TrialContext, positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:
+    if positions:
+        first = positions[0]
+        return {
+            ("first_skill_step", ""): first + 1,
+            ("first_skill_position", ""): (2 * first + 1) / (2 * steps),
+        }
+    reason = _why_never(context, steps)
+    return {("first_skill_step", ""): reason, ("first_skill_position", ""): reason}
+
+
+def _why_never(context: TrialContext, steps: int) -> str:
+    """`never` is a censored observation, not a missing one."""
+    if not steps:
+        return "no_steps"
+    before = any(event.step == 0 for event in used_events(context))
+    return "before_first_step" if before else "never"

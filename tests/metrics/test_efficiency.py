@@ -1,0 +1,109 @@
+import pytest
+
+from skilljuror.metrics.efficiency import measure
+from skilljuror.metrics.prices import PRICES, cost, price_of, split
+from skilljuror.models.measure import Price, TrialContext
+from skilljuror.models.trajectory import Usage
+from tests.metrics.contexts import record, step, trajectory
+
+GPT = price_of("gpt-5.4", None)
+
+
+def efficiency(usage=None, steps=(), prices=None, model="gpt-5.4", **fields):
+    run = trajectory(steps, usage=usage, model=model)
+    context = TrialContext("t", record=record(**fields), trajectory=run, prices=prices)
+    return {(row.metric, row.key): row for row in measure(context)}
+
+
+# Inclusive input, writes, reads, output -> uncached input, display tokens, USD, clamped.
+SPLITS = [
+    (1_000_000, 0, 800_000, 10_000, 200_000, 210_000, 0.85, False),
+    (1_000_000, 100_000, 800_000, 10_000, 100_000, 210_000, 0.85, False),
+    (0, 0, 0, 0, 0, 0, 0.0, False),
+    (500, 0, 800, 10, 0, 10, 0.00035, True),
+]
+
+
+@pytest.mark.parametrize(("total", "write", "read", "out", "fresh", "shown", "usd", "cut"), SPLITS)
+def test_split_display_and_cost(total, write, read, out, fresh, shown, usd, cut):
+    noncached, clamped = split(total, write, read)
+    assert (noncached, clamped) == (fresh, cut)
+    rows = efficiency(Usage(input=noncached, cache_write=write, cache_read=read, output=out))
+    assert rows["display_tokens", ""].value == shown
+    assert rows["cost_usd", ""].value == pytest.approx(usd)
+
+
+def test_a_negative_count_is_clamped_and_flagged():
+    rows = efficiency(Usage(input=-300, cache_read=800, output=10))
+    assert rows["token_clamps", ""].value == 1
+    assert rows["tokens", "input"].value == 0
+    assert rows["display_tokens", ""].value == 10
+
+
+@pytest.mark.parametrize(
+    ("usage", "reason"),
+    [
+        (Usage(input=None, cache_read=0, output=3), "no_input_or_output"),
+        (Usage(input=3, cache_read=None, output=3), "no_cache_read"),
+        (None, "no_usage"),
+    ],
+)
+def test_missing_tokens_are_null_not_zero(usage, reason):
+    rows = efficiency(usage)
+    for metric in ("display_tokens", "cost_usd"):
+        assert (rows[metric, ""].value, rows[metric, ""].reason) == (None, reason)
+
+
+def test_unseparated_writes_have_a_price_only_where_they_cost_plain_input():
+    haiku = price_of("claude-haiku-4-5", None)
+    assert GPT is not None
+    assert haiku is not None
+    usage = Usage(input=1_000_000, cache_read=0, output=0)
+    assert (cost(usage, GPT), cost(usage, haiku)) == (2.5, "no_cache_write")
+
+
+def test_the_stated_reason_wins_over_logged_zeros():
+    rows = efficiency(Usage(input=0, cache_read=0, output=0), usage_reason="no_model")
+    assert {row.reason for (metric, _), row in rows.items() if "token" in metric} == {"no_model"}
+
+
+def test_usage_is_summed_over_steps_only_when_every_step_has_it():
+    counted = step(1, usage=Usage(input=2, cache_read=0, output=1))
+    rows = efficiency(steps=(counted, counted))
+    assert rows["display_tokens", ""].value == 6
+    assert efficiency(steps=(counted, step(2)))["display_tokens", ""].reason == "no_usage"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt-5.4", "openai/gpt-5.4", "gpt-5.4-2026-03-05", "GPT-5-4", "azure/gpt-5.4@2026-03-05"],
+)
+def test_names_of_one_model_find_one_price(name):
+    assert price_of(name, None) == GPT
+
+
+def test_a_price_is_never_borrowed_from_another_model():
+    assert price_of("gpt-5.4-nano", None) is None
+    assert (
+        efficiency(Usage(input=1, cache_read=0, output=1), model="x")["cost_usd", ""].reason
+        == "no_price"
+    )
+
+
+def test_a_given_price_list_replaces_the_packaged_one():
+    mine = Price("own", 1.0, 1.0, 1.0, 1.0, "2026-01-01")
+    usage = Usage(input=1_000_000, cache_write=0, cache_read=0, output=0)
+    assert efficiency(usage, prices=(mine,), model="own")["cost_usd", ""].value == 1
+    assert efficiency(usage, prices=(mine,))["cost_usd", ""].reason == "no_price"
+
+
+def test_packaged_prices_are_dated_and_plausible():
+    assert len({price.model for price in PRICES}) == len(PRICES)
+    for price in PRICES:
+        assert price.cache_read < price.input <= price.cache_write < price.output
+        assert price.as_of
+
+
+def test_minutes_are_the_agents_execution_and_missing_when_it_never_started():
+    assert efficiency(agent_seconds=90.0)["agent_minutes", ""].value == 1.5
+    assert efficiency(agent_seconds=None)["agent_minutes", ""].reason == "never_started"
