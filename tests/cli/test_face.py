@@ -1,0 +1,105 @@
+"""What a user meets at the command line: help, errors, exit statuses, pipes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("litellm", "pandas", "matplotlib", "duckdb", "scipy", "tiktoken", "numpy", "pyarrow")
+
+
+def call(*words, cwd=None, **more):
+    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
+    )
+
+
+COMMANDS = ("demo", "build", "audit", "run", "ingest", "show", "judge", "report", "query", "doctor")
+
+
+def test_help_names_every_command():
+    done = call("--help")
+    assert done.returncode == 0
+    assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_and_knows_json(name):
+    done = call(name, "--help")
+    assert done.returncode == 0
+    assert "--json" in done.stdout
+    assert "--debug" in done.stdout
+
+
+def test_help_loads_nothing_heavy():
+    script = (
+        "import sys; sys.argv = ['skilljuror', '--help']\n"
+        "from skilljuror.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_importing_the_package_does_nothing():
+    script = "import sys, skilljuror; print([n for n in sys.modules if n in sys.argv[1:]])"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+WRONG = {
+    "no such study": (("query", "nowhere", "outcomes"), "nowhere"),
+    "no such source": (("build", "nowhere", "--out", "x"), "nowhere"),
+    "no such study file": (("run", "nowhere.yaml"), "nowhere.yaml"),
+    "no such option": (("report", "x", "--colour"), "--colour"),
+    "no such command": (("rapport",), "rapport"),
+    "missing argument": (("audit", "--kind", "pd"), "--source"),
+    "bad date": (("ingest", ".", "--study", "x", "--since", "yesterday"), "yesterday"),
+    "no such log": (("ingest", "nowhere.jsonl", "--study", "x"), "nowhere.jsonl"),
+}
+
+
+@pytest.mark.parametrize(("words", "named"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_is_one_line_that_names_it(words, named, tmp_path):
+    done = call(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("words", "named"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_is_json_for_machines(words, named, tmp_path):
+    done = call(*words, "--json", cwd=tmp_path)
+    error = json.loads(done.stdout)["error"]
+    assert named in error["message"]
+    assert error["exit_code"] == done.returncode == 2
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    assert "Traceback" in call("query", "nowhere", "x", "--debug", cwd=tmp_path).stderr
+
+
+def test_without_path_and_terminal_a_person_must_decide(tmp_path):
+    (tmp_path / ".codex" / "sessions").mkdir(parents=True)
+    env = {**os.environ, "HOME": str(tmp_path), "CODEX_HOME": "", "CLAUDE_CONFIG_DIR": ""}
+    done = call("ingest", "--study", "x", cwd=tmp_path, env=env, stdin=subprocess.DEVNULL)
+    assert done.returncode == 3
+    assert "--yes" in done.stderr
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m skilljuror doctor --json | head -c 1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.returncode in (0, 128 + signal.SIGPIPE)

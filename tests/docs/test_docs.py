@@ -1,0 +1,53 @@
+"""The docs are true: generated pages are fresh, links resolve, commands in them exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "AGENTS.md",
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs").rglob("*.md"),
+]
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+COMMAND = re.compile(r"^\s*(?:\$ )?skilljuror ([a-z]+)\b", re.MULTILINE)
+FLAGS = re.compile(r"(?<=\s)(--[a-z-]+)")
+
+
+def test_generated_pages_are_fresh():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr + "run: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_resolve(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_exist_with_their_options(page):
+    reference = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    for line in page.read_text(encoding="utf-8").splitlines():
+        for name in COMMAND.findall(line):
+            assert f"## skilljuror {name}\n" in reference, line
+            section = reference.split(f"## skilljuror {name}\n")[1].split("\n## ")[0]
+            assert all(flag in section for flag in FLAGS.findall(line.split("#")[0])), line
+
+
+def test_changelog_names_the_version():
+    from skilljuror import __version__
+
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f"## [{__version__}]" in text
+    assert f'version = "{__version__}"' in project

@@ -1,0 +1,147 @@
+"""Every command in its own process, each from the files that the one before left."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def call(*words, cwd, status=0):
+    """Run skilljuror as a program and return its stdout."""
+    done = subprocess.run(
+        [sys.executable, "-m", "skilljuror", *map(str, words)],
+        cwd=cwd, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert done.returncode == status, f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("chain")
+
+
+@pytest.fixture(scope="module")
+def study(place):
+    """A small study: the example's tasks twice in every cell, run once for all tests here."""
+    text = (EXAMPLES / "study.yaml").read_text(encoding="utf-8")
+    text = text.replace("path: tasks/", f"path: {EXAMPLES}/tasks/")
+    text = text.replace("skills: skills/", f"skills: {EXAMPLES}/skills/")
+    text = text.replace("trials_per_cell: 5", "trials_per_cell: 2")
+    assert "trials_per_cell: 2" in text
+    (place / "study.yaml").write_text(text, encoding="utf-8")
+    call("run", "study.yaml", "--out", "study", "-j", 2, cwd=place)
+    call("ingest", "--study", "study", cwd=place)
+    call("judge", "study", cwd=place)
+    return place / "study"
+
+
+def ask(study, question, *more):
+    return json.loads(call("query", study, question, "--format", "json", *more, cwd=study.parent))
+
+
+def test_build_then_audit(place):
+    source = sorted((EXAMPLES / "skills").iterdir())[0]
+    call("build", source, "--out", "build", cwd=place)
+    record = json.loads((place / "build" / "build.json").read_text(encoding="utf-8"))
+    assert {item["variant"] for item in record["variants"]} >= {"baseline", "pd"}
+    pair = ("--source", source, "--variant", "build/variants/pd", "--kind", "pd")
+    answer = json.loads(call("audit", *pair, "--json", cwd=place))
+    assert answer["verdict"] == "pass"
+
+
+def test_audit_says_no_to_a_lost_threshold(place):
+    source = sorted((EXAMPLES / "skills").iterdir())[0]
+    call("build", source, "--out", "damaged", cwd=place)
+    root = next((place / "damaged/variants/baseline").glob("*/SKILL.md"))
+    lines = root.read_text(encoding="utf-8").splitlines(keepends=True)
+    victim = max(range(len(lines)), key=lambda at: sum(c.isdigit() for c in lines[at]))
+    root.write_text("".join(lines[:victim] + lines[victim + 1 :]), encoding="utf-8")
+    pair = ("--source", source, "--variant", "damaged/variants/baseline", "--kind", "baseline")
+    answer = json.loads(call("audit", *pair, "--json", cwd=place, status=1))
+    assert any(row["source_text"] for row in answer["findings"] if not row["inherited"])
+
+
+def test_every_planned_trial_is_a_row(study):
+    plan = json.loads((study / "plan.json").read_text(encoding="utf-8"))
+    trials = ask(study, "trials")
+    assert len(trials) == len(plan["trials"]) == len({row["trial"] for row in trials})
+
+
+def test_the_no_skill_arm_touches_no_skill(study):
+    sql = "select count(*) n from events e join trials t using (trial) where t.condition='no_skill'"
+    assert ask(study, sql) == [{"n": 0}]
+
+
+def test_progressive_disclosure_opens_more_files(study):
+    """Layout shows in behaviour: the same knowledge, but only pd has files to open."""
+    rows = {row["condition"]: row for row in ask(study, "process")}
+    assert rows["pd"]["fanout"] > rows["baseline"]["fanout"] >= 1
+
+
+def test_uptake_was_judged(study):
+    rows = {row["condition"]: row for row in ask(study, "uptake")}
+    assert rows["pd"]["yes"] > 0
+
+
+def test_report_is_one_file_that_says_what_ran(study):
+    call("report", study, cwd=study.parent)
+    page = (study / "report" / "report.html").read_text(encoding="utf-8")
+    assert "no language model" in page
+    assert 'src="http' not in page
+    assert list((study / "report").rglob("*.csv"))
+
+
+def test_show_prints_steps_resources_and_uptake(study):
+    trial = next(row["trial"] for row in ask(study, "trials") if row["condition"] == "pd")
+    text = call("show", study, trial, cwd=study.parent)
+    assert "SKILL.md" in text
+    assert "$" in text
+
+
+def test_query_formats_agree(study):
+    table = list(
+        csv.DictReader(
+            io.StringIO(call("query", study, "outcomes", "--format", "csv", cwd=study.parent))
+        )
+    )
+    assert [row["condition"] for row in table] == [
+        row["condition"] for row in ask(study, "outcomes")
+    ]
+    call("query", study, "outcomes", "--format", "parquet", "--out", "o.parquet", cwd=study.parent)
+    assert (study.parent / "o.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def test_database_is_disposable(study):
+    """Delete it, ingest and judge again: the same rows."""
+    names = ("outcomes", "process", "uptake", "timing")
+    before = [ask(study, name) for name in names]
+    (study / "study.duckdb").unlink()
+    call("ingest", "--study", study, cwd=study.parent)
+    call("judge", study, cwd=study.parent)
+    assert [ask(study, name) for name in names] == before
+
+
+def test_observed_mode_reads_foreign_logs(place):
+    """The golden logs of two formats stand for somebody's own agent logs."""
+    logs = [ROOT / "trajectories" / name for name in ("codex-rollout", "claude-session")]
+    summary = json.loads(call("ingest", *logs, "--study", "observed", "--json", cwd=place))
+    assert summary["trajectories"] > 0
+    assert summary["events"] > 0
+    rows = ask(place / "observed", "skills_opened")
+    assert rows
+    call("judge", "observed", cwd=place)
+    call("report", "observed", "--no-quotes", cwd=place)
+
+
+def test_doctor_answers(place):
+    checks = json.loads(call("doctor", "--json", cwd=place))["checks"]
+    assert all(check["found"] for check in checks if check["needed"])
