@@ -15,7 +15,10 @@ class AgentProgram(Struct, frozen=True):
     files: tuple[Path, ...]
     """Files the program needs, put into one folder of the sandbox."""
     argv: tuple[str, ...]
-    """Command; `{agent_dir}`, `{instruction}`, `{logs}`, `{skills}`, `{seed}` are filled in."""
+    """Command; `{agent_dir}` (folder of `files`), `{instruction}` (path of a file that holds the
+    instruction), `{prompt}` (the instruction itself), `{logs}` (folder for the agent's own logs),
+    `{skills}` (the user-level skills folder, absent in the no-skill arm) and `{seed}` are filled
+    in. It starts in the task's working directory."""
     model: str | None = None
     """Model, where it has one."""
     scripted: bool = False

@@ -97,7 +97,7 @@ class PlannedTask(Record):
     path: str
     """Folder, relative to the study file."""
     skills: str
-    """Source bundle, relative to the study file."""
+    """Source bundle, relative to the study file; "" when there is none and no arm needs one."""
     attributes: dict[str, str]
     """workflow_type, validation_type, domain and what else the task says of itself."""
     instruction_digest: str
@@ -107,7 +107,9 @@ class PlannedTask(Record):
     verifier_digest: str
     """Tree digest of tests/."""
     source_digest: str
-    """Tree digest of the source bundle."""
+    """Tree digest of the source bundle; "" when there is none."""
+    stripped: tuple[str, ...] = ()
+    """What the task bakes in and no arm gets: environment/skills, COPY lines of it, skills_dir."""
 
     @property
     def substrate_digest(self) -> str:
@@ -149,6 +151,9 @@ class StudyPlan(Record):
     """Tasks with digests."""
     trials: tuple[PlannedTrial, ...]
     """Trials in running order."""
+    agent_digest: str | None = None
+    """sha256 of the agent's command and files; None before an agent is chosen. A run resumes only
+    with the same program."""
 
 
 class TrialRecord(Record):
