@@ -1,0 +1,121 @@
+"""Opening the database: one writer, or locked readers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from skilljuror.errors import StoreError
+from skilljuror.store import schema
+from skilljuror.store.reader import Reader
+from skilljuror.store.writer import Store
+
+_MAGIC = slice(8, 12)
+_SEALED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "lock_configuration": "true",
+}
+"""No other file, no extension, no network, and no statement that could allow them again."""
+
+
+@contextmanager
+def open_write(path: Path) -> Iterator[Store]:
+    """The one writer of the database at `path`, which is made when it is missing.
+
+    Raises StoreError when the file is foreign, damaged, newer or in use.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = _connect(path, read_only=False)
+    try:
+        with reported(path):
+            schema.apply(connection, after=_known_version(connection, path))
+            yield Store(connection)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def open_read(path: Path) -> Iterator[Reader]:
+    """A read-only, locked view of the database at `path`: it can neither write nor reach
+    another file, whatever SQL it is given.
+
+    Raises StoreError when the file is missing, foreign, damaged, of another version or in use.
+    """
+    if not path.exists():
+        raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
+    connection = _connect(path, read_only=True)
+    try:
+        with reported(path):
+            found = _known_version(connection, path)
+            if found < schema.latest_version():
+                raise _unusable(path, f"has schema version {found}, which is older than ours")
+        yield Reader(connection, path)
+    finally:
+        connection.close()
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """DuckDB's errors as a StoreError of one line that names the file and the mend."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _unusable(path, f"cannot be used ({_first_line(error)})") from error
+
+
+def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    if path.exists() and not _looks_like_duckdb(path):
+        raise _unusable(path, "is not a DuckDB database")
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=_SEALED)
+    except duckdb.ConnectionException as error:
+        raise _busy(path, "this process") from error
+    except duckdb.IOException as error:
+        if "lock" in str(error):
+            raise _busy(path, "another process") from error
+        raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
+    except duckdb.Error as error:
+        raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
+
+
+def _looks_like_duckdb(path: Path) -> bool:
+    """Looked at before DuckDB does, which would fetch an extension to read a SQLite file."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(16)[_MAGIC] == b"DUCK"
+
+
+def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+    found = schema.version(connection)
+    if found is None:
+        raise _unusable(path, "is a DuckDB database, but not one of skilljuror")
+    if found > schema.latest_version():
+        raise _unusable(
+            path,
+            f"has schema version {found}, newer than the {schema.latest_version()} known here"
+            " (upgrade skilljuror, or make it again)",
+        )
+    return found
+
+
+def _busy(path: Path, who: str) -> StoreError:
+    return StoreError(
+        f"the database {str(path)!r} is in use by {who}: wait for it to end, then try again",
+        file=str(path),
+    )
+
+
+def _unusable(path: Path, what: str) -> StoreError:
+    return StoreError(
+        f"the database {str(path)!r} {what}; it can be rebuilt: delete it and run"
+        " `skilljuror ingest` again",
+        file=str(path),
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -1,0 +1,101 @@
+"""Reading: rows, Arrow tables and Parquet files from a locked connection."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from skilljuror.errors import QueryError, StoreError
+
+Params = Mapping[str, Any] | None
+
+
+class Result(NamedTuple):
+    """All rows of one query."""
+
+    columns: tuple[str, ...]
+    """Names of the columns."""
+    rows: list[tuple[Any, ...]]
+    """The rows, values in the order of the columns."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as dicts."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+class Reader:
+    """A locked view of one database. Everything is fetched at once: DuckDB keeps a
+    connection busy while a result is half read."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+        self._connection = connection
+        self.path = path
+        """The database file."""
+
+    def rows(self, sql: str, params: Params = None) -> Result:
+        """Run one query with bound parameters. Raises QueryError."""
+        with self._cursor() as cursor:
+            cursor.execute(sql, _bound(params))
+            columns = tuple(column[0] for column in _description(cursor))
+            return Result(columns, cursor.fetchall())
+
+    def arrow(self, sql: str, params: Params = None) -> pa.Table:
+        """The same as an Arrow table."""
+        with self._cursor() as cursor:
+            relation = cursor.sql(sql, params=_bound(params))
+            if relation is None:
+                raise _no_rows()
+            return relation.to_arrow_table()
+
+    def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
+        """Write the rows of a query to a Parquet file and return their number.
+
+        pyarrow writes it, since a locked connection refuses COPY.
+        """
+        import pyarrow.parquet as pq
+
+        table = self.arrow(sql, params)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, path)
+        return int(table.num_rows)
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        cursor = self._connection.cursor()
+        try:
+            yield cursor
+        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException) as error:
+            raise _damaged(self.path, error) from error
+        except duckdb.Error as error:
+            raise QueryError(_line(error)) from error
+        finally:
+            cursor.close()
+
+
+def _damaged(path: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"the database {str(path)!r} cannot be read ({_line(error)}); it can be rebuilt: delete"
+        " it and run `skilljuror ingest` again",
+        file=str(path),
+    )
+
+
+def _bound(params: Params) -> dict[str, Any] | None:
+    return dict(params) if params else None
+
+
+def _description(cursor: duckdb.DuckDBPyConnection) -> list[Any]:
+    if not cursor.description:
+        raise _no_rows()
+    return cursor.description
+
+
+def _no_rows() -> QueryError:
+    return QueryError("the SQL gives no rows; write one SELECT statement")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]

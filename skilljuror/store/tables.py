@@ -1,0 +1,85 @@
+"""Records as rows: which table they go to, and what each column takes from them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
+
+from skilljuror.store.arrow import iso_moment, moment, pairs, ranges
+
+Getter = Callable[[Any], Any]
+
+
+class Table(NamedTuple):
+    """How records become the rows of one table."""
+
+    name: str
+    """Name of the table."""
+    key: tuple[str, ...]
+    """Columns that say which old rows a new batch replaces."""
+    rules: Mapping[str, Getter] = {}
+    """Columns that do not simply take the value of their own name."""
+    take: Callable[[str], Getter] = attrgetter
+    """How a column without a rule takes its value: by attribute, or by key from a dict."""
+
+    def values(self, columns: Sequence[str], records: Sequence[Any]) -> dict[str, list[Any]]:
+        """One list of values per column."""
+        getters = {name: self.rules.get(name) or self.take(name) for name in columns}
+        return {name: list(map(getter, records)) for name, getter in getters.items()}
+
+
+def _of_run(name: str) -> Getter:
+    return attrgetter(f"trajectory.{name}")
+
+
+def _time(take: Getter) -> Getter:
+    return lambda record: moment(take(record))
+
+
+STUDY = Table("study", (), take=itemgetter)
+TASKS = Table("tasks", (), take=itemgetter)
+TASK_ATTRIBUTES = Table("task_attributes", (), take=itemgetter)
+CONDITIONS = Table("conditions", (), take=itemgetter)
+PLANNED_TRIALS = Table("planned_trials", (), {"position": attrgetter("order")})
+"""Tables of the plan have no key: a plan replaces them whole."""
+
+TRIALS = Table(
+    "trials",
+    ("trial",),
+    {
+        "rewards": lambda record: pairs(record.rewards),
+        "started_at": lambda record: iso_moment(record.started_at),
+        "finished_at": lambda record: iso_moment(record.finished_at),
+    },
+)
+
+BUILDS = Table("builds", ("build",), take=itemgetter)
+VARIANTS = Table("variants", ("build",), take=itemgetter)
+VARIANT_FILES = Table("variant_files", ("build",), take=itemgetter)
+GATE_RESULTS = Table("gate_results", ("build",), take=itemgetter)
+FINDINGS = Table("findings", ("build",), take=itemgetter)
+WAIVERS = Table("waivers", ("build",), take=itemgetter)
+
+SOURCES = Table("sources", ("path",))
+TRAJECTORIES = Table(
+    "trajectories",
+    ("trajectory",),
+    {
+        "started_at": _time(_of_run("started_at")),
+        "finished_at": _time(_of_run("finished_at")),
+        "offered_known": lambda run: run.offered is not None,
+        "units": lambda run: run.exposure.units if run.exposure else None,
+        "shown_bytes": lambda run: run.exposure.shown_bytes if run.exposure else None,
+    },
+    take=_of_run,
+)
+STEPS = Table("steps", ("trajectory",), {"timestamp": _time(attrgetter("timestamp"))})
+OFFERED = Table("offered", ("trajectory",))
+EVENTS = Table(
+    "events",
+    ("trajectory",),
+    {"counted": attrgetter("counts"), "lines": lambda event: ranges(event.lines)},
+)
+EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
+EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)
+MEASURES = Table("measures", ("trial", "metric", "key"))
+VERDICTS = Table("verdicts", ("event", "judge"))

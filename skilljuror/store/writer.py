@@ -1,0 +1,145 @@
+"""Writing: batches that replace what they bring anew, each in one transaction."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from skilljuror.errors import StoreError
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.gate import GateResult
+from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.measure import Measure, Verdict
+from skilljuror.models.study import StudyPlan, TrialRecord
+from skilljuror.store import plans, tables
+from skilljuror.store.arrow import column
+from skilljuror.store.runs import run_rows
+from skilljuror.store.tables import Table
+
+BATCH = 256
+"""Runs per transaction: enough to make the cost of one small, few enough to stay in memory."""
+
+
+class Store:
+    """The write side. Putting the same records twice changes nothing."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._schemas: dict[str, pa.Schema] = {}
+
+    def put_plan(self, plan: StudyPlan) -> None:
+        """Replace the plan: study, tasks, attributes, conditions and planned trials."""
+        with self._transaction():
+            for table, records in plans.plan_rows(plan):
+                self._delete_all(table.name)
+                self._insert(table, records)
+
+    def put_builds(self, builds: Sequence[tuple[BuildRecord, Sequence[GateResult]]]) -> None:
+        """Builds with the answers of their gates; each replaces what was there under its name."""
+        names = [build.name for build, _ in builds]
+        if len(set(names)) < len(names):
+            double = sorted({name for name in names if names.count(name) > 1})
+            raise StoreError(f"two builds share the name {double[0]!r}: give each its own name")
+        with self._transaction():
+            for table, records in plans.build_rows(builds):
+                self._delete_matching(table, {"build": names})
+                self._insert(table, records)
+
+    def put_trials(self, trials: Sequence[TrialRecord]) -> None:
+        """Finished trials."""
+        self._put(tables.TRIALS, _last(trials, "trial"))
+
+    def put_sources(self, sources: Sequence[SourceRow]) -> None:
+        """What ingest looked at."""
+        self._put(tables.SOURCES, _last(sources, "path"))
+
+    def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
+        """Answers of judges."""
+        self._put(tables.VERDICTS, _last(verdicts, "event", "judge"))
+
+    def put_measures(self, measures: Sequence[Measure]) -> None:
+        """Measures of trials that left no readable log."""
+        self._put(tables.MEASURES, _last(measures, "trial", "metric", "key"))
+
+    def put_ingested(self, runs: Iterable[Ingested]) -> int:
+        """Runs, in batches as they come; returns how many. A run replaces its earlier rows."""
+        total = 0
+        source = iter(runs)
+        while batch := list(islice(source, BATCH)):
+            self._put_runs(batch)
+            total += len(batch)
+        return total
+
+    def clear(self) -> None:
+        """Remove every row; the schema stays."""
+        names = self._connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE table_name <> 'schema_history'"
+        ).fetchall()
+        with self._transaction():
+            for (name,) in sorted(names):
+                self._delete_all(name)
+
+    def _put_runs(self, runs: Sequence[Ingested]) -> None:
+        found = {run.trajectory.trajectory: run for run in runs if run.trajectory}
+        measures = [measure for run in runs for measure in run.measures]
+        with self._transaction():
+            for table, records in run_rows(found):
+                self._delete_matching(table, {"trajectory": list(found)})
+                self._insert(table, records)
+            self._replace(tables.MEASURES, _last(measures, "trial", "metric", "key"))
+
+    def _put(self, table: Table, records: Sequence[Any]) -> None:
+        with self._transaction():
+            self._replace(table, records)
+
+    def _replace(self, table: Table, records: Sequence[Any]) -> None:
+        if records:
+            self._delete_matching(table, table.values(table.key, records))
+            self._insert(table, records)
+
+    def _insert(self, table: Table, records: Sequence[Any]) -> None:
+        if not records:
+            return
+        schema = self._schema(table.name)
+        values = table.values(schema.names, records)
+        arrays = [column(values[field.name], field.type) for field in schema]
+        rows = pa.Table.from_arrays(arrays, schema=schema)
+        self._connection.from_arrow(rows).insert_into(table.name)
+
+    def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
+        """Delete the rows whose key columns hold one of the given combinations."""
+        gone = pa.table({name: pa.array(values, pa.string()) for name, values in keys.items()})
+        match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
+        self._connection.register("gone", gone)
+        self._connection.execute(
+            f"DELETE FROM {table.name} USING (SELECT DISTINCT * FROM gone) AS gone WHERE {match}"  # noqa: S608
+        )
+        self._connection.unregister("gone")
+
+    def _delete_all(self, name: str) -> None:
+        self._connection.execute(f"DELETE FROM {name}")  # noqa: S608
+
+    def _schema(self, name: str) -> pa.Schema:
+        if name not in self._schemas:
+            self._schemas[name] = self._connection.table(name).limit(0).to_arrow_table().schema
+        return self._schemas[name]
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+
+def _last(records: Iterable[Any], *key: str) -> list[Any]:
+    """One record per key, the last one given."""
+    return list(
+        {tuple(getattr(record, name) for name in key): record for record in records}.values()
+    )

@@ -1,0 +1,187 @@
+"""Opening: locked readers, one writer, and one line for every file that is not ours."""
+
+import sqlite3
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+from skilljuror.errors import QueryError, StoreError
+from skilljuror.store import open_read, open_write
+from tests.store import fabricated as fake
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"]))
+    return path
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "COPY study TO 'out.csv'",
+        "ATTACH 'other.duckdb'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('study.duckdb')",
+        "SELECT * FROM glob('/*')",
+        "EXPORT DATABASE 'out'",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "CREATE TABLE x (a INTEGER)",
+        "DELETE FROM study",
+        "DROP TABLE study",
+    ],
+)
+def test_a_reader_can_neither_write_nor_reach_a_file(path, sql):
+    with open_read(path) as reader:
+        with pytest.raises(QueryError):
+            reader.rows(sql)
+        assert reader.rows("SELECT count(*) FROM study").rows == [(1,)]
+
+
+@pytest.mark.parametrize("sql", ["SELEC 1", "SELECT nothing", "", "SELECT $x"])
+def test_wrong_sql_is_one_line(path, sql):
+    with open_read(path) as reader, pytest.raises(QueryError) as caught:
+        reader.rows(sql)
+    assert "\n" not in caught.value.message
+
+
+def test_a_failed_query_leaves_the_reader_usable(path):
+    with open_read(path) as reader:
+        with pytest.raises(QueryError):
+            reader.rows("SELECT 1 / 'x'::INTEGER")
+        assert reader.rows("SELECT $x AS x", {"x": 3}).records() == [{"x": 3}]
+
+
+def test_arrow_and_parquet(path, tmp_path):
+    import pyarrow.parquet as pq
+
+    target = tmp_path / "deep" / "study.parquet"
+    with open_read(path) as reader:
+        assert reader.arrow("SELECT study FROM study").to_pydict() == {"study": ["fabricated"]}
+        assert reader.to_parquet("SELECT $n AS n FROM range(3)", target, {"n": 7}) == 3
+    assert pq.read_table(target).column("n").to_pylist() == [7, 7, 7]
+
+
+def make(path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def sqlite(path, _: bytes) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE a (b)")
+    connection.commit()
+    connection.close()
+
+
+def foreign(path, _: bytes) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE a (b INTEGER)")
+
+
+def newer(path, good: bytes) -> None:
+    path.write_bytes(good)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("INSERT INTO schema_history VALUES (999, 'future')")
+
+
+def same_table_name(path, _: bytes) -> None:
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE schema_history (b INTEGER)")
+
+
+UNUSABLE = {
+    "text": lambda path, good: make(path, b"hello" * 5000),
+    "empty": lambda path, good: make(path, b""),
+    "head": lambda path, good: make(path, good[:20]),
+    "flipped": lambda path, good: make(path, good[:4096] + bytes(b ^ 255 for b in good[4096:])),
+    "folder": lambda path, good: path.mkdir(),
+    "sqlite": sqlite,
+    "foreign": foreign,
+    "same_table_name": same_table_name,
+    "newer": newer,
+}
+
+
+@pytest.mark.parametrize("opener", [open_read, open_write])
+@pytest.mark.parametrize("kind", UNUSABLE)
+def test_an_unusable_file_is_named_with_the_mend(path, tmp_path, kind, opener):
+    other = tmp_path / "other.duckdb"
+    UNUSABLE[kind](other, path.read_bytes())
+    with pytest.raises(StoreError) as caught, opener(other):
+        pass
+    assert "other.duckdb" in caught.value.message
+    assert "delete it" in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_file_cut_in_half_is_found_at_the_latest_when_it_is_read(path, tmp_path):
+    with open_write(path) as store:
+        store.put_ingested([fake.run(f"t{n}", steps=99) for n in range(99)])
+    other = tmp_path / "other.duckdb"
+    make(other, path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(StoreError, match="delete it"), open_read(other) as reader:
+        reader.rows("FROM steps")
+
+
+def test_a_missing_database_names_the_command(tmp_path):
+    with pytest.raises(StoreError, match="skilljuror ingest"), open_read(tmp_path / "none.duckdb"):
+        pass
+    assert not (tmp_path / "none.duckdb").exists()
+
+
+HOLD = """
+import duckdb, sys
+connection = duckdb.connect(sys.argv[1])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("opener", [open_read, open_write])
+def test_a_locked_database_says_so(path, opener):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(StoreError, match="in use by another process"), opener(path):
+            pass
+        holder.communicate()
+
+
+def test_reading_while_writing_in_one_process_says_so(path):
+    with (
+        open_write(path),
+        pytest.raises(StoreError, match="in use by this process"),
+        open_read(path),
+    ):
+        pass
+
+
+def test_two_readers_may_read_at_once(path):
+    with open_read(path) as first, open_read(path) as second:
+        assert first.rows("FROM study").rows == second.rows("FROM study").rows
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from skilljuror.store import open_write
+from tests.store import fabricated as fake
+with open_write(Path(sys.argv[1])) as store:
+    store.put_ingested([fake.run("t1")])
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_kill_after_a_batch_loses_nothing(path):
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    with open_read(path) as reader:
+        assert reader.rows("SELECT trajectory FROM trajectories").rows == [("t1",)]

@@ -1,0 +1,156 @@
+"""What goes in comes out, once, whatever is put again."""
+
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skilljuror.errors import StoreError
+from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.measure import Measure
+from skilljuror.store import Store, open_read, open_write
+from tests.store import fabricated as fake
+
+TABLES = [
+    "study", "tasks", "task_attributes", "conditions", "planned_trials", "trials", "builds",
+    "variants", "variant_files", "gate_results", "findings", "waivers", "sources",
+    "trajectories", "steps", "offered", "events", "exposure", "exposure_totals", "measures",
+    "verdicts",
+]  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.duckdb"
+
+
+def dump(path: Path) -> dict[str, list[tuple[object, ...]]]:
+    with open_read(path) as reader:
+        return {name: sorted(reader.rows(f"FROM {name}").rows, key=repr) for name in TABLES}
+
+
+def fill(store: Store) -> None:
+    plan = fake.plan({"alpha": {"validation_type": "tests"}})
+    name = fake.name_of("alpha", "pd")
+    events = [fake.event("t1", 0), fake.event("t1", 1, resource="a.md", resource_class="support")]
+    store.put_plan(plan)
+    store.put_builds([fake.build("alpha", "fail")])
+    store.put_trials([fake.trial("alpha", "pd", rewards={"reward": 1.0, "style": 0.5})])
+    store.put_sources([SourceRow("logs/t1.jsonl", "parsed", "codex-rollout", size=9)])
+    store.put_ingested([fake.run("t1", trial=name, events=events, values={"fanout": 2})])
+    store.put_verdicts([fake.verdict(events[0])])
+
+
+def test_every_table_is_filled_and_nothing_changes_the_second_time(path):
+    with open_write(path) as store:
+        fill(store)
+    first = dump(path)
+    with open_write(path) as store:
+        fill(store)
+    assert dump(path) == first
+    empty = {"waivers", "exposure_totals"}
+    assert {name for name, rows in first.items() if not rows} == empty
+
+
+def test_times_are_utc_without_zone(path):
+    with open_write(path) as store:
+        store.put_trials([fake.trial("a", "pd", started_at="2026-01-02T03:04:05+02:00")])
+    with open_read(path) as reader:
+        assert reader.rows("SELECT started_at FROM trials").rows == [
+            (datetime(2026, 1, 2, 1, 4, 5),)
+        ]
+
+
+def test_a_run_that_became_shorter_leaves_no_old_rows(path):
+    long = fake.run("t1", steps=9, events=[fake.event("t1", n) for n in range(5)])
+    with open_write(path) as store:
+        store.put_ingested([long, fake.run("t2", steps=3)])
+        store.put_ingested([fake.run("t1", steps=2)])
+    rows = dump(path)
+    assert len(rows["steps"]) == 5
+    assert rows["events"] == []
+
+
+def test_a_trial_without_a_log_still_leaves_measures(path):
+    nulls = (Measure("a__pd__1", "fanout", None, reason="no_trajectory"),)
+    with open_write(path) as store:
+        store.put_ingested([Ingested(trajectory=None, measures=nulls)])
+    assert dump(path)["measures"] == [("a__pd__1", "fanout", "", None, "no_trajectory")]
+
+
+def test_the_last_of_two_equal_keys_wins(path):
+    with open_write(path) as store:
+        store.put_sources([SourceRow("x", "skipped"), SourceRow("x", "error", reason="torn")])
+    assert [row[:2] for row in dump(path)["sources"]] == [("x", "error")]
+
+
+def test_clear_keeps_the_schema_and_nothing_else(path):
+    with open_write(path) as store:
+        fill(store)
+        store.clear()
+    assert not any(dump(path).values())
+
+
+def test_a_new_plan_replaces_the_old_one_whole(path):
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"]))
+        store.put_plan(fake.plan(["c"]))
+    assert [row[0] for row in dump(path)["tasks"]] == ["c"]
+
+
+def test_two_builds_of_one_name_are_refused(path):
+    with open_write(path) as store, pytest.raises(StoreError, match="'alpha'"):
+        store.put_builds([fake.build("alpha"), fake.build("alpha")])
+
+
+def test_texts_of_findings_are_cut(path):
+    with open_write(path) as store:
+        store.put_builds([fake.build("alpha", "fail")])
+    with open_read(path) as reader:
+        assert reader.rows("SELECT length(source_text) FROM findings").rows == [(300,)]
+
+
+def test_a_failing_batch_leaves_no_half(path):
+    broken = fake.run("t2", trial=None, format=None)
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1")])
+        with pytest.raises(duckdb.ConstraintException):
+            store.put_ingested([fake.run("t1", steps=9), broken])
+    assert len(dump(path)["steps"]) == 4
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"session": "lone \ud800 surrogate"},
+        {"session": "nul \0 inside"},
+        {"input": 10**30},
+        {"started_at": 1e300},
+        {"finished_at": float("nan")},
+        {"warnings": ("\udfff",)},
+    ],
+)
+def test_hostile_values_do_not_stop_ingest(path, fields):
+    with open_write(path) as store:
+        assert store.put_ingested([fake.run("t1", **fields)]) == 1
+    assert len(dump(path)["trajectories"]) == 1
+
+
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(order=st.permutations(range(4)), cut=st.integers(0, 4))
+def test_order_and_batches_do_not_matter(tmp_path, order, cut):
+    runs = [fake.run(f"t{n}", steps=n + 1, values={"fanout": n}) for n in range(4)]
+    shuffled = [runs[n] for n in order]
+    path = tmp_path / f"{'-'.join(map(str, order))}-{cut}.duckdb"
+    with open_write(path) as store:
+        store.put_ingested(shuffled[:cut])
+        store.put_ingested(shuffled)
+    plain = tmp_path / "plain.duckdb"
+    with open_write(plain) as store:
+        store.put_ingested(runs)
+    assert dump(path) == dump(plain)
