@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from skilljuror.stats.paired import paired_delta
+from skilljuror.stats.power import detectable_effect, equivalence, expected_sd, holm
+
+
+def test_detectable_effect_has_the_power_it_states():
+    made = detectable_effect(1.0, 30)
+    assert made.effect is not None
+    shifted = stats.nct(29, made.effect * 30**0.5)
+    critical = stats.t.ppf(0.975, 29)
+    assert 1 - shifted.cdf(critical) == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(("tasks", "trials", "simulated"), [(20, 5, 18), (40, 5, 12), (84, 5, 8.3)])
+def test_detectable_lift_is_near_what_simulation_gives(tasks, trials, simulated):
+    """Logit difficulty with sd 2, effect 0.35 +- 0.7; the simulated table is in whole points."""
+    difficulty, effect = np.random.default_rng(0).normal(size=(2, 20_000))
+    before = 1 / (1 + np.exp(-2 * difficulty))
+    after = 1 / (1 + np.exp(-(2 * difficulty + 0.35 + 0.7 * effect)))
+    within = float(np.mean(before * (1 - before) + after * (1 - after))) / 2
+    sd = expected_sd(within, trials, float(np.std(after - before)))
+    made = detectable_effect(100 * sd, tasks)
+    assert made.effect == pytest.approx(simulated, rel=0.2)
+
+
+def test_one_task_detects_nothing():
+    assert detectable_effect(1.0, 1).effect is None
+
+
+def arms(deltas):
+    return {str(i): [0.0] for i, _ in enumerate(deltas)}, {
+        str(i): [d] for i, d in enumerate(deltas)
+    }
+
+
+@pytest.mark.parametrize(
+    ("deltas", "verdict"),
+    [
+        ([0.01, -0.01, 0.0, 0.01, -0.01], "equivalent"),
+        ([0.5, 0.6, 0.4, 0.5, 0.5], "better"),
+        ([-0.5, -0.6, -0.4, -0.5, -0.5], "worse"),
+        ([0.5, -0.6, 0.9, -0.5, 0.1], "inconclusive"),
+        ([0.5], "inconclusive"),
+    ],
+)
+def test_equivalence_verdicts(deltas, verdict):
+    assert equivalence(paired_delta(*arms(deltas)), margin=5.0).verdict == verdict
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_never_helps_and_keeps_the_order(p_values):
+    adjusted = holm(p_values)
+    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    assert [adjusted[i] for i in order] == sorted(adjusted)
