@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 
 OWNERS: dict[str, set[str]] = {
     "litellm": {"llm"},
+    "openai": {"llm"},
     "tiktoken": {"tokens"},
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
