@@ -45,8 +45,10 @@ def digest_tree(folder: Path, skip: Collection[str] = ()) -> str:
     """The tree digest of a folder (as `models.bundle.tree_digest`), read file by file.
 
     `skip` names entries of the top level. A link counts as the text of its target and is
-    never followed. Raises StudyError for a socket, pipe or device.
+    never followed. Raises StudyError for a missing folder and for a socket, pipe or device.
     """
+    if not folder.is_dir():
+        raise StudyError(f"{str(folder)!r} is no folder", file=str(folder))
     tree = hashlib.sha256()
     for name in sorted(_below(folder, skip), key=os.fsencode):
         path = folder / name

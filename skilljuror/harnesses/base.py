@@ -28,10 +28,12 @@ class TrialJob(Struct, frozen=True):
     """Time limits and options."""
     config_digest: str
     """Digest of the plan."""
+    variant_digest: str | None = None
+    """Tree digest the build recorded for the variant; a harness refuses to offer anything else."""
 
 
 class Harness(Protocol):
-    """Runs trials one at a time; instances are made once per worker process."""
+    """Runs trials one at a time; instances are made with `options`, once per worker process."""
 
     needs_container: ClassVar[bool]
     """True when a container engine must be there."""

@@ -1,0 +1,169 @@
+"""One bounded process: a wall clock, a limit on captured output, and nobody left behind."""
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from skilljuror.errors import HarnessError
+
+MAX_OUTPUT = 4_000_000
+"""Bytes kept of each of stdout and stderr."""
+_CHUNK = 65_536
+_GLANCE = 0.05
+"""Seconds between looks at a process that keeps its output open."""
+_LINGER = 0.5
+"""Seconds that strangers may hold the output open after the process ended."""
+
+
+class Launch(Struct, frozen=True):
+    """What to start."""
+
+    argv: tuple[str, ...]
+    """Command, as its own machine sees the paths."""
+    env: dict[str, str]
+    """The whole environment."""
+    cwd: str
+    """Working directory, as its own machine sees it."""
+
+
+class Logs(Struct, frozen=True):
+    """Where captured output goes."""
+
+    stdout: Path
+    """File for stdout."""
+    stderr: Path
+    """File for stderr; may be the same file."""
+
+
+class Ended(Struct, frozen=True):
+    """How a process ended."""
+
+    exit_code: int | None
+    """Exit status, 128 + n after signal n; None after a timeout."""
+    seconds: float
+    """Wall clock."""
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the wall clock ended it."""
+        return self.exit_code is None
+
+
+class _Sink:
+    """A file that takes the first MAX_OUTPUT bytes and counts the rest."""
+
+    def __init__(self, path: Path) -> None:
+        self.file: BinaryIO = path.open("wb")
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        room = max(MAX_OUTPUT - self.size, 0)
+        self.size += len(data)
+        self.file.write(data[:room])
+
+    def close(self) -> None:
+        if self.size > MAX_OUTPUT:
+            self.file.write(f"\n[cut here: {self.size - MAX_OUTPUT} more bytes]\n".encode())
+        self.file.close()
+
+
+class Running:
+    """A started process in a process group of its own."""
+
+    def __init__(self, launch: Launch, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
+        self.begun = time.monotonic()
+        try:
+            self.process = subprocess.Popen(
+                launch.argv,
+                env=launch.env,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                pass_fds=keep_open,
+            )
+        except OSError as error:
+            raise HarnessError(f"cannot start {launch.argv[0]!r}: {error}") from error
+
+    def finish(self, timeout: float, logs: Logs) -> Ended:
+        """Wait for the end, write the output, and leave no member of its group alive."""
+        try:
+            with _sinks(logs) as sinks:
+                in_time = self._follow(sinks, self.begun + timeout)
+        finally:
+            self.kill()
+        code = self.process.returncode
+        code = 128 - code if code < 0 else code
+        return Ended(code if in_time else None, time.monotonic() - self.begun)
+
+    def kill(self) -> None:
+        """End the whole group and wait for the process."""
+        self._end_group()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _follow(self, sinks: tuple[_Sink, _Sink], deadline: float) -> bool:
+        """Copy output until the process is gone; False when the deadline came first."""
+        with selectors.DefaultSelector() as selector:
+            for stream, sink in zip((self.process.stdout, self.process.stderr), sinks, strict=True):
+                if stream is not None:
+                    selector.register(stream, selectors.EVENT_READ, sink)
+            while self.process.poll() is None:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                _copy_once(selector, min(left, _GLANCE))
+                if not selector.get_map():
+                    return self._wait(deadline)
+            self._end_group()
+            _drain(selector)
+        return True
+
+    def _wait(self, deadline: float) -> bool:
+        try:
+            self.process.wait(max(deadline - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def _end_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _drain(selector: selectors.BaseSelector) -> None:
+    until = time.monotonic() + _LINGER
+    while selector.get_map() and (left := until - time.monotonic()) > 0:
+        _copy_once(selector, left)
+
+
+def _copy_once(selector: selectors.BaseSelector, timeout: float) -> None:
+    for key, _ in selector.select(timeout):
+        data = os.read(key.fd, _CHUNK)
+        if data:
+            key.data.write(data)
+        else:
+            selector.unregister(key.fileobj)
+
+
+@contextlib.contextmanager
+def _sinks(logs: Logs) -> Iterator[tuple[_Sink, _Sink]]:
+    out = _Sink(logs.stdout)
+    err = out if logs.stderr == logs.stdout else _Sink(logs.stderr)
+    try:
+        yield out, err
+    finally:
+        out.close()
+        if err is not out:
+            err.close()

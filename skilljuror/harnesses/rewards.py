@@ -1,0 +1,79 @@
+"""What a verifier says: reward.json or reward.txt, and nothing else."""
+
+import json
+import math
+import stat
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+
+MAX_BYTES = 1_000_000
+KEY = "reward"
+
+
+class Reward(Struct, frozen=True):
+    """The verifier's answer."""
+
+    value: float | None
+    """Reward in [0, 1]; None when it gave none that can be used."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every key it wrote."""
+    problem: str | None = None
+    """Why the trial is unscored, one line."""
+
+
+def read_reward(folder: Path) -> Reward:
+    """The reward left in a verifier's log folder; reward.json wins over reward.txt."""
+    for name, read in (("reward.json", _from_json), ("reward.txt", _from_text)):
+        path = folder / name
+        try:
+            info = path.lstat()
+        except OSError:
+            continue
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+            return Reward(None, problem=f"{name} is no plain file of at most {MAX_BYTES} bytes")
+        return read(path.read_bytes())
+    return Reward(None, problem="the verifier left neither reward.json nor reward.txt")
+
+
+def _from_text(data: bytes) -> Reward:
+    try:
+        value = float(data.decode("ascii").strip())
+    except ValueError:
+        return Reward(None, problem=f"reward.txt is not a number: {data[:40]!r}")
+    return _chosen({KEY: value})
+
+
+def _from_json(data: bytes) -> Reward:
+    try:
+        raw = json.loads(data)
+    except (ValueError, RecursionError):
+        return Reward(None, problem=f"reward.json is not JSON: {data[:40]!r}")
+    if not isinstance(raw, dict) or not raw:
+        return Reward(None, problem=f"reward.json is no object of numbers: {data[:40]!r}")
+    for key, value in raw.items():
+        if not _is_finite(value):
+            return Reward(None, problem=f"reward.json: {key[:40]!r} is no finite number")
+    return _chosen({key: float(value) for key, value in raw.items()})
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _chosen(rewards: dict[str, float]) -> Reward:
+    """Key "reward", else the only key, else none (measures A-04)."""
+    if KEY not in rewards and len(rewards) > 1:
+        names = ", ".join(sorted(rewards)[:5])
+        return Reward(None, rewards, f"no key {KEY!r} among several: {names}")
+    value = rewards[KEY] if KEY in rewards else next(iter(rewards.values()))
+    if math.isnan(value) or not 0.0 <= value <= 1.0:
+        kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
+        return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
+    return Reward(value, rewards)

@@ -1,0 +1,332 @@
+"""From a study file to a frozen plan: tasks with digests, matched cells, order and seeds.
+
+The plan is a pure function of the study file and the tasks' content. Order and seeds are
+read off sha256, so they are the same on every machine and Python.
+"""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Hashable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from skilljuror import __version__
+from skilljuror.errors import StudyError
+from skilljuror.files import digest_json, digest_tree, sha256
+from skilljuror.models.record import Record
+from skilljuror.models.study import (
+    AgentChoice,
+    Condition,
+    Contrast,
+    HarnessChoice,
+    PlannedTask,
+    PlannedTrial,
+    StudyConfig,
+    StudyPlan,
+    TaskEntry,
+)
+
+BAKED_SKILLS = "skills"
+"""Folder under environment/ in which a task brings its own Skill; no arm ever gets it as it lies."""
+TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
+"""What a folder in Harbor task format must hold."""
+MAX_STUDY_BYTES = 1_000_000
+MAX_TRIAL_NAME = 200
+_TABLES: dict[str, type[Record]] = {
+    "tasks": TaskEntry,
+    "conditions": Condition,
+    "contrast": Contrast,
+    "harness": HarnessChoice,
+    "agent": AgentChoice,
+}
+_TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key given twice is an error, not a silent choice of the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.MarkedYAMLError(None, None, f"{key!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def load_study(path: Path) -> StudyConfig:
+    """The study file as a record. Raises StudyError with file, field and mend."""
+    name = str(path)
+    try:
+        if path.stat().st_size > MAX_STUDY_BYTES:
+            raise StudyError(f"{name}: larger than {MAX_STUDY_BYTES} bytes; is it a study file?")
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StudyError(f"{name}: {reason}; name an existing study file", file=name) from error
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
+    except yaml.YAMLError as error:
+        raise StudyError(f"{name}: not YAML: {_one_line(error)}", file=name) from error
+    return _validated(raw, name)
+
+
+def _one_line(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    place = f", line {mark.line + 1}" if mark else ""
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"{problem}{place}"
+
+
+def _validated(raw: Any, name: str) -> StudyConfig:
+    if not isinstance(raw, dict):
+        raise StudyError(
+            f"{name}: expected a mapping with name, tasks and conditions, got {type(raw).__name__}",
+            file=name,
+        )
+    try:
+        return StudyConfig.model_validate(raw)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        raise StudyError(
+            f"{name}: field {field!r}: {problem['msg']}{_mend(problem['type'], problem['loc'])}",
+            file=name,
+            field=field,
+        ) from error
+
+
+def _mend(kind: str, place: tuple[int | str, ...]) -> str:
+    if kind == "missing":
+        return "; add it"
+    if kind == "extra_forbidden":
+        known = StudyConfig if len(place) == 1 else _TABLES[str(place[0])]
+        return f"; known fields: {', '.join(known.model_fields)}"
+    return ""
+
+
+def freeze(config: StudyConfig, base: Path) -> StudyPlan:
+    """The plan of `config`, its paths taken relative to `base`. Raises StudyError."""
+    _check_conditions(config)
+    tasks = tuple(_planned_task(config, entry, base) for entry in config.tasks)
+    _refuse_twice((task.name for task in tasks), "task")
+    return StudyPlan(
+        skilljuror_version=__version__,
+        config=config,
+        config_digest=_config_digest(config, tasks),
+        tasks=tasks,
+        trials=tuple(_trials(config, tasks)),
+    )
+
+
+def changed_fields(before: StudyPlan, after: StudyPlan) -> list[str]:
+    """What differs between two plans, as paths of fields; empty when a run may resume."""
+    if before.config_digest == after.config_digest:
+        return []
+    old, new = before.config.model_dump(mode="json"), after.config.model_dump(mode="json")
+    found = list(_differences(old, new, ""))
+    olds = {task.name: task for task in before.tasks}
+    for task in after.tasks:
+        if task.name in olds:
+            dumped = olds[task.name].model_dump(mode="json"), task.model_dump(mode="json")
+            found += _differences(*dumped, f"task {task.name}: ")
+    return found or ["plan.json was made by another version of skilljuror"]
+
+
+def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        gap = "" if not place or place.endswith(" ") else "."
+        for key in sorted({*before, *after}):
+            yield from _differences(before.get(key), after.get(key), f"{place}{gap}{key}")
+    elif before != after:
+        yield place
+
+
+def substrate_digest(task_dir: Path) -> str:
+    """Digest of instruction, environment and verifier as they lie on disk now."""
+    parts = _substrate(task_dir)
+    return "-".join(digest[:16] for digest in parts)
+
+
+def _substrate(task_dir: Path) -> tuple[str, str, str]:
+    return (
+        sha256((task_dir / "instruction.md").read_bytes()),
+        digest_tree(task_dir / "environment", skip={BAKED_SKILLS}),
+        digest_tree(task_dir / "tests"),
+    )
+
+
+def _check_conditions(config: StudyConfig) -> None:
+    names = [condition.name for condition in config.conditions]
+    _refuse_twice(names, "condition")
+    if config.contrast is None:
+        return
+    for side in ("treatment", "control"):
+        name = getattr(config.contrast, side)
+        if name not in names:
+            raise StudyError(
+                f"contrast.{side}: unknown condition {name!r}; choose one of {', '.join(names)}",
+                field=f"contrast.{side}",
+            )
+    if config.contrast.treatment == config.contrast.control:
+        raise StudyError(
+            f"contrast: {config.contrast.control!r} is compared with itself; name two conditions",
+            field="contrast",
+        )
+
+
+def _refuse_twice(names: Iterable[str], what: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise StudyError(f"two {what}s are called {name!r}; every {what} needs its own name")
+        seen.add(name)
+
+
+def _planned_task(config: StudyConfig, entry: TaskEntry, base: Path) -> PlannedTask:
+    folder = base / entry.path
+    name = _task_name(folder)
+    _check_task(folder, entry)
+    skills = _source(config, entry, base)
+    meta = _task_toml(folder)
+    _refuse_contaminated(config, folder)
+    instruction, environment, verifier = _substrate(folder)
+    return PlannedTask(
+        name=name,
+        path=entry.path,
+        skills=skills,
+        attributes={**_attributes(meta), **entry.attributes},
+        instruction_digest=instruction,
+        environment_digest=environment,
+        verifier_digest=verifier,
+        source_digest=digest_tree(base / skills) if skills else "",
+        stripped=tuple(_baked_in(folder, meta)),
+    )
+
+
+def _task_name(folder: Path) -> str:
+    name = folder.resolve().name
+    if not _TASK_NAME.fullmatch(name):
+        raise StudyError(
+            f"task folder {name!r} cannot name trials;"
+            " use letters, digits, '.', '-' and single '_', beginning with a letter or digit"
+        )
+    return name
+
+
+def _check_task(folder: Path, entry: TaskEntry) -> None:
+    if not folder.is_dir():
+        raise StudyError(f"task {entry.path!r}: no folder {str(folder)!r}", file=str(folder))
+    missing = [part for part in TASK_PARTS if not (folder / part).exists()]
+    if missing:
+        raise StudyError(
+            f"task {entry.path!r} lacks {', '.join(missing)};"
+            f" a task folder holds {', '.join(TASK_PARTS)}",
+            file=str(folder),
+        )
+
+
+def _source(config: StudyConfig, entry: TaskEntry, base: Path) -> str:
+    default = f"{entry.path.rstrip('/')}/environment/{BAKED_SKILLS}"
+    skills = entry.skills or default
+    if (base / skills).is_dir():
+        return skills
+    needed = [condition.name for condition in config.conditions if condition.variant]
+    if needed or entry.skills:
+        raise StudyError(
+            f"task {entry.path!r}: no skills source at {skills!r},"
+            f" needed by {', '.join(needed) or 'nobody'}; set the task's 'skills'",
+            file=str(base / skills),
+            field="skills",
+        )
+    return ""
+
+
+def _task_toml(folder: Path) -> dict[str, Any]:
+    path = folder / "task.toml"
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path}: not TOML: {error}", file=str(path)) from error
+
+
+def _attributes(meta: dict[str, Any]) -> dict[str, str]:
+    table = meta.get("metadata", {})
+    pairs = table.items() if isinstance(table, dict) else ()
+    return {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
+
+
+def _baked_in(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+    if (folder / "environment" / BAKED_SKILLS).exists():
+        yield f"environment/{BAKED_SKILLS}"
+    dockerfile = folder / "environment" / "Dockerfile"
+    if dockerfile.is_file():
+        lines = dockerfile.read_text(encoding="utf-8", errors="replace").splitlines()
+        yield from (f"Dockerfile: {line.strip()}" for line in lines if copies_skills(line))
+    environment = meta.get("environment")
+    if isinstance(environment, dict) and environment.get("skills_dir"):
+        yield "task.toml: environment.skills_dir"
+
+
+def copies_skills(line: str) -> bool:
+    """Whether a Dockerfile line puts the task's own Skill into the image."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return False
+    if not words or words[0].upper() not in {"COPY", "ADD"}:
+        return False
+    sources = [word.removeprefix("./") for word in words[1:-1] if not word.startswith("--")]
+    return any(Path(word).parts[:1] == (BAKED_SKILLS,) for word in sources)
+
+
+def _refuse_contaminated(config: StudyConfig, folder: Path) -> None:
+    bare = [condition.name for condition in config.conditions if condition.variant is None]
+    environment = folder / "environment"
+    for path in sorted(environment.rglob("*")):
+        inside = path.relative_to(environment)
+        if bare and inside.name.lower() == "skill.md" and inside.parts[0] != BAKED_SKILLS:
+            raise StudyError(
+                f"task {folder.name!r}: environment/{inside} would reach the arm {bare[0]!r},"
+                f" which offers no Skill; move it into environment/{BAKED_SKILLS}",
+                file=str(path),
+            )
+
+
+def _config_digest(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> str:
+    described = [task.model_dump(mode="json") for task in tasks]
+    return digest_json({"config": config.model_dump(mode="json"), "tasks": described})
+
+
+def _trials(config: StudyConfig, tasks: tuple[PlannedTask, ...]) -> Iterator[PlannedTrial]:
+    """Every cell once per block; inside a block by a keyed hash, which is a fair shuffle."""
+    cells = [(task.name, condition.name) for task in tasks for condition in config.conditions]
+    order = 0
+    for block in range(config.trials_per_cell):
+        for task, condition in sorted(
+            cells, key=lambda cell: digest_json([config.seed, block, *cell])
+        ):
+            yield _planned_trial(config.seed, task, condition, order, block)
+            order += 1
+
+
+def _planned_trial(seed: int, task: str, condition: str, order: int, block: int) -> PlannedTrial:
+    number = block + 1
+    trial = f"{task}__{condition}__{number}"
+    if len(trial) > MAX_TRIAL_NAME:
+        raise StudyError(
+            f"trial name {trial[:40]!r}… has {len(trial)} characters, more than {MAX_TRIAL_NAME};"
+            " shorten the names of task or condition"
+        )
+    return PlannedTrial(
+        trial=trial,
+        task=task,
+        condition=condition,
+        number=number,
+        order=order,
+        block=block,
+        seed=int(digest_json([seed, task, number])[:8], 16) & 0x7FFFFFFF,
+    )
