@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reports": WORDS | {"files", "queries", "stats"},
     "web": WORDS | {"files", "queries", "stats"},
     "pipeline": WORDS | TOOLS | STAGES | PURE | {"store", "queries", "reports"},
-    "study": WORDS | {"files", "queries", "stats", "pipeline", "store"},
+    "study": WORDS | {"files", "queries", "stats", "metrics", "pipeline", "store"},
 }
 """`cli` may import everything and nothing imports it; `study` is the notebooks' API."""
 

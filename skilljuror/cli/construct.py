@@ -53,7 +53,7 @@ def build(
 
 
 def _tell(results: list[tuple[str, Any]], out: Path) -> None:
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for name, result in results:
         if isinstance(result, SkilljurorError):
             rows.append((name, "error", None, None, None, None, result.message))

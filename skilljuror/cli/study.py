@@ -125,7 +125,7 @@ def _tell_ingest(summary: Any, study: Path) -> None:
 def _usual_folders(yes: bool) -> list[Path]:
     from skilljuror.pipeline.ingest import usual_folders
 
-    found = usual_folders()
+    found: list[Path] = usual_folders()
     if not found:
         raise UsageError(
             "no logs named, and none of the usual folders of Codex, Claude Code and Gemini exists;"

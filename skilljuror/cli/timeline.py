@@ -1,0 +1,93 @@
+"""One trajectory printed for a person."""
+
+import textwrap
+from collections import defaultdict
+
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.measure import Verdict
+from skilljuror.models.trajectory import Call, Message, Step
+from skilljuror.pipeline.lookup import Seen
+from skilljuror.pipeline.rows import asked
+
+SHORT = 200
+LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}
+
+
+def print_timeline(seen: Seen, full: bool = False) -> None:
+    """Steps in order with their calls, the skill resources they touched and the uptake."""
+    _print_head(seen)
+    if seen.trajectory is None:
+        print("this trial left no log that can be read")
+        return
+    verdicts = {verdict.event: verdict for verdict in seen.verdicts}
+    events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
+    for event in seen.events:
+        events[event.agent, event.step].append(event)
+    for message in seen.trajectory.messages:
+        if message.step == 0 and message.kind == "prompt":
+            _print_message(message, full)
+    _print_events(events.pop(("main", 0), []), verdicts)
+    for step in seen.trajectory.steps:
+        _print_step(step, full)
+        _print_events(events.pop((step.agent, step.index), []), verdicts)
+    for rest in events.values():
+        _print_events(rest, verdicts)
+
+
+def _print_head(seen: Seen) -> None:
+    print(seen.name)
+    record = seen.record
+    if record is not None:
+        reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
+        skill = record.variant or "no skill"
+        print(f"{record.task} · {skill} · {record.status} · {reward} · {record.isolation}")
+        if record.scripted:
+            print("scripted policy: no language model ran; says nothing about real agents")
+        if record.message:
+            print(f"note: {record.message}")
+    if seen.trajectory is not None:
+        log = seen.trajectory
+        agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
+        print(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
+
+
+def _print_message(message: Message, full: bool) -> None:
+    print(f"\n[{message.kind}] {_cut(message.text, full)}")
+
+
+def _print_step(step: Step, full: bool) -> None:
+    who = "" if step.agent == "main" else f" ({step.agent})"
+    print(f"\n{step.index}{who}. {_cut(step.text, full)}".rstrip())
+    for call in step.calls:
+        _print_call(call, full)
+
+
+def _print_call(call: Call, full: bool) -> None:
+    print(f"   $ {_cut(asked(call), full)}")
+    if call.result is not None:
+        failed = " [failed]" if call.result.ok is False else ""
+        text = _cut(call.result.text, full)
+        if text or failed:
+            print(textwrap.indent(f"{text}{failed}", "     "))
+
+
+def _print_events(events: list[ResourceEvent], verdicts: dict[str, Verdict]) -> None:
+    for event in events:
+        lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
+        where = f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
+        failed = "" if event.ok is not False else ", failed"
+        print(f"   ● {event.kind} {where} ({event.content_exposed}{failed})", end="")
+        verdict = verdicts.get(event.event)
+        if verdict is None:
+            print()
+            continue
+        print(f" → {LABELS[verdict.label]}: {verdict.category}", end="")
+        step = f" in step {verdict.action_step}" if verdict.action_step else ""
+        print(f"{step}: {_cut(verdict.action_quote, False)}" if verdict.action_quote else "")
+
+
+def _cut(text: str, full: bool) -> str:
+    if full:
+        return text
+    folded = " ".join(text[: 4 * SHORT].split())
+    return folded if len(folded) <= SHORT else folded[: SHORT - 1] + "…"

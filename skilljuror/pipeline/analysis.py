@@ -1,0 +1,55 @@
+"""One trajectory through attribution, exposure and metrics."""
+
+from collections.abc import Sequence
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.attribution.exposure import expose
+from skilljuror.metrics import METRICS
+from skilljuror.models.events import SkillManifest
+from skilljuror.models.ingest import Ingested
+from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.measure import Measure, TrialContext
+from skilljuror.models.study import TrialRecord
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.pipeline.rows import offered_rows, step_rows, trajectory_row
+from skilljuror.registry import resolve
+
+
+def analyse(
+    name: str,
+    trajectory: Trajectory | None,
+    record: TrialRecord | None = None,
+    manifest: SkillManifest | None = None,
+    units: Sequence[MappedUnit] = (),
+) -> Ingested:
+    """Everything the database keeps of one trial, or of one foreign run (no record)."""
+    if trajectory is None:
+        context = TrialContext(trial=name, record=record, manifest=manifest)
+        return Ingested(trajectory=None, measures=measures_of(context))
+    found = attribute(trajectory, manifest)
+    variant = found.manifest.variant
+    exposure = expose(trajectory, found.events, units, variant) if units and variant else None
+    context = TrialContext(
+        trial=name,
+        record=record,
+        trajectory=trajectory,
+        events=found.events,
+        exposure=exposure,
+        manifest=found.manifest,
+    )
+    return Ingested(
+        trajectory=trajectory_row(trajectory, name if record else None),
+        steps=step_rows(trajectory, found.events),
+        offered=offered_rows(trajectory),
+        events=found.events,
+        measures=measures_of(context),
+        exposure=exposure,
+    )
+
+
+def measures_of(context: TrialContext) -> tuple[Measure, ...]:
+    """The rows of every registered metric."""
+    rows: list[Measure] = []
+    for family in METRICS:
+        rows.extend(resolve(METRICS, family, "metric")(context))
+    return tuple(rows)

@@ -1,0 +1,61 @@
+"""The whole chain on the packaged example, offline."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from skilljuror.files import data_dir
+from skilljuror.pipeline.ingest import ingest_trials
+from skilljuror.pipeline.judging import judge_study
+from skilljuror.pipeline.progress import Listener, silent
+from skilljuror.pipeline.reporting import report_study
+from skilljuror.pipeline.run import run_study
+
+
+class DemoSummary(Struct, frozen=True):
+    """What the demo made."""
+
+    study: str
+    """Folder of the study."""
+    report: str
+    """The report's HTML file."""
+    trials: int
+    """Finished trials."""
+    seconds: float
+    """Wall clock of the whole chain."""
+    columns: tuple[str, ...]
+    """Columns of the headline table."""
+    headline: tuple[tuple[Any, ...], ...]
+    """Rows of the headline table."""
+    example_trial: str
+    """A trial worth looking at."""
+    scripted: bool = True
+    """A scripted policy ran: the figures say nothing about real agents."""
+
+
+def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSummary:
+    """Build, gate, run, ingest, judge and report the packaged study into `folder`."""
+    begun = time.monotonic()
+    study_file = data_dir("examples") / "study.yaml"
+    run = run_study(study_file, folder, jobs=jobs, progress=progress)
+    ingest_trials(folder, jobs=jobs, progress=progress)
+    judge_study(folder, "tracing", jobs=jobs, progress=progress)
+    report = report_study(folder, progress=progress)
+    return DemoSummary(
+        study=str(folder),
+        report=str(report.path),
+        trials=run.finished,
+        seconds=time.monotonic() - begun,
+        columns=tuple(report.columns),
+        headline=tuple(tuple(row) for row in report.headline),
+        example_trial=_example(folder),
+    )
+
+
+def _example(folder: Path) -> str:
+    from skilljuror.files import RunFolder
+
+    finished = RunFolder(folder).finished_trials()
+    return next((name for name in finished if "__pd__" in name), finished[0])

@@ -1,0 +1,95 @@
+"""Labelling resource events, trajectory by trajectory."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.files import RunFolder
+from skilljuror.judge import JUDGES
+from skilljuror.models.events import SkillManifest
+from skilljuror.models.measure import Verdict
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.pipeline.logs import read_logged
+from skilljuror.pipeline.lookup import database_of
+from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.progress import Listener, Progress, silent
+from skilljuror.pipeline.trials import is_planned, read_trial
+from skilljuror.queries.run import run
+from skilljuror.registry import resolve
+from skilljuror.store.connect import open_write
+
+
+class JudgeSummary(Struct, frozen=True):
+    """What a judge said in all."""
+
+    judge: str
+    """Name and version of the judge."""
+    trajectories: int
+    """Trajectories judged."""
+    events: int
+    """Counted resource events."""
+    yes: int
+    """Taken up."""
+    no: int
+    """Seen and not taken up."""
+    unknown: int
+    """Nothing to go by; outside the rate."""
+
+    @property
+    def rate(self) -> float | None:
+        """yes / (yes + no); None when nothing could be decided (measures §4)."""
+        decided = self.yes + self.no
+        return self.yes / decided if decided else None
+
+
+class JudgeJob(Struct, frozen=True):
+    """One trajectory to judge."""
+
+    study: Path
+    """Folder of the study."""
+    name: str
+    """Trial, or key of a foreign run."""
+    judge: str
+    """Registered judge."""
+
+
+def judge_study(
+    study: Path, judge: str = "tracing", *, jobs: int = 1, progress: Listener = silent
+) -> JudgeSummary:
+    """Judge every ingested trajectory and put the verdicts into the database."""
+    database = database_of(study)
+    names = [str(row[0]) for row in run(database, "trajectory_names").rows]
+    work = [JudgeJob(study, name, judge) for name in names]
+    verdicts: list[Verdict] = []
+    for done, (job, found) in enumerate(each(judge_one, work, jobs), start=1):
+        verdicts.extend(found)
+        progress(Progress("judge", done, len(work), job.name))
+    with open_write(database) as store:
+        store.put_verdicts(verdicts)
+    labels = [verdict.label for verdict in verdicts]
+    return JudgeSummary(
+        judge=resolve(JUDGES, judge, "judge").name,
+        trajectories=len(names),
+        events=len(verdicts),
+        yes=labels.count("yes"),
+        no=labels.count("no"),
+        unknown=labels.count("unknown"),
+    )
+
+
+def judge_one(job: JudgeJob) -> tuple[Verdict, ...]:
+    """The verdicts on one trajectory, read again from its raw log."""
+    trajectory, manifest = _load(job)
+    if trajectory is None:
+        return ()
+    found = attribute(trajectory, manifest)
+    judge = resolve(JUDGES, job.judge, "judge")()
+    return tuple(judge.judge(job.name, trajectory, found.events, found.manifest))
+
+
+def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:
+    if is_planned(job.study):
+        trial = read_trial(job.study, job.name)
+        return trial.trajectory, trial.manifest
+    return read_logged(RunFolder(job.study).database, job.name), None

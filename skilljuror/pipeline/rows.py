@@ -1,0 +1,99 @@
+"""Trajectories as rows: places, counts and short previews, never bodies."""
+
+import json
+
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.ingest import OfferedRow, StepRow, TrajectoryRow
+from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
+
+PREVIEW = 160
+
+
+def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
+    """The run without its text."""
+    usage = trajectory.usage or Usage()
+    others = [step.agent for step in trajectory.steps if step.agent != "main"]
+    return TrajectoryRow(
+        trajectory=trajectory.trajectory,
+        trial=trial,
+        source=trajectory.files[0],
+        format=trajectory.format,
+        session=trajectory.session,
+        agent=trajectory.agent,
+        agent_version=trajectory.agent_version,
+        model=trajectory.model,
+        started_at=trajectory.started_at,
+        finished_at=trajectory.finished_at,
+        steps=len(trajectory.steps) - len(others),
+        sub_agents=len(set(others)),
+        sub_steps=len(others),
+        input=usage.input,
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+        reasoning=usage.reasoning,
+        cost_usd=usage.cost_usd,
+        compactions=len(trajectory.compactions),
+        complete=trajectory.complete,
+        skipped_records=sum(trajectory.skipped.values()),
+        warnings=trajectory.warnings,
+    )
+
+
+def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:
+    """One row per step."""
+    related = {(event.agent, event.step) for event in events if event.counts}
+    return tuple(_step_row(trajectory, step, related) for step in trajectory.steps)
+
+
+def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
+    usage = step.usage or Usage()
+    return StepRow(
+        trajectory=trajectory.trajectory,
+        agent=step.agent,
+        step=step.index,
+        file=trajectory.files[step.file] if step.file else None,
+        line=step.line,
+        timestamp=step.timestamp,
+        actions=tuple(call.action for call in step.calls),
+        failed_calls=sum(
+            call.result is not None and call.result.ok is False for call in step.calls
+        ),
+        skill_related=(step.agent, step.index) in related,
+        text_bytes=text_bytes(step),
+        preview=preview(step),
+        input=usage.input,
+        cache_write=usage.cache_write,
+        cache_read=usage.cache_read,
+        output=usage.output,
+    )
+
+
+def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
+    """Skills shown to the model; None when the log does not say."""
+    if trajectory.offered is None:
+        return None
+    key = trajectory.trajectory
+    return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
+
+
+def asked(call: Call) -> str:
+    """What a call asks for, in one piece of text."""
+    if call.command is not None:
+        return call.command
+    parts = (call.skill, call.path, call.pattern, call.written)
+    return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
+
+
+def text_bytes(step: Step) -> int:
+    """Bytes of what the step says, asks for and gets back."""
+    texts = [step.text, step.reasoning]
+    for call in step.calls:
+        texts += [asked(call), call.result.text if call.result else ""]
+    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
+
+
+def preview(step: Step) -> str:
+    """The first characters of what the step runs, else of what it says."""
+    text = " ; ".join(asked(call) for call in step.calls) or step.text
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
