@@ -15,9 +15,29 @@ from skilljuror.errors import StoreError
 
 FOLDER = Path(__file__).parent / "schema"
 _FILE_NAME = re.compile(r"(\d{3})_([a-z0-9_]+)\.sql")
-_TABLE = re.compile(r"CREATE TABLE ([a-z_]+) \(")
-_COLUMN = re.compile(r"    ([a-z_0-9]+) [^-]*-- (.+)")
+_OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
+_COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
 _HISTORY = "INSERT INTO schema_history VALUES (?, ?)"
+_OBJECTS = """
+SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT 'view', view_name, comment FROM duckdb_views() WHERE NOT internal
+ORDER BY ALL
+"""
+_COLUMNS = """
+SELECT table_name, column_name, lower(data_type) || if(is_nullable, '', ' not null'), comment
+FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index
+"""
+_HEAD = """# The tables of study.duckdb
+
+Generated from `skilljuror/store/schema/*.sql` by `make docs`; schema version {version}. The same
+words are in the database itself: `select * from duckdb_columns()`.
+
+The database is disposable: delete it, ingest and judge again, and the same rows come back. It
+holds no message bodies; steps and events point into the raw logs by file and line. Times are UTC
+without a zone. A null is "not known", never zero. Named questions over these tables:
+`skilljuror query STUDY`.
+"""
 
 
 class SchemaFile(NamedTuple):
@@ -49,13 +69,29 @@ def latest_version() -> int:
     return len(schema_files())
 
 
+def describe() -> str:
+    """The schema as a page of Markdown, read from a fresh database's own comments."""
+    with duckdb.connect(":memory:") as connection:
+        apply(connection)
+        objects = connection.execute(_OBJECTS).fetchall()
+        columns = connection.execute(_COLUMNS).fetchall()
+    parts = [_HEAD.format(version=latest_version())]
+    for kind, name, comment in objects:
+        rows = [row[1:] for row in columns if row[0] == name]
+        parts.append(f"## {name}\n\n{comment}{' (A view.)' if kind == 'view' else ''}\n")
+        parts.append("| column | type | meaning |\n|---|---|---|")
+        parts += [f"| `{column}` | {kind} | {meaning} |" for column, kind, meaning in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
 def comments(sql: str) -> Iterator[str]:
     """COMMENT ON statements for every table and column of one schema file."""
     table, before = "", ""
     for line in sql.splitlines():
-        if found := _TABLE.match(line):
-            table = found[1]
-            yield f"COMMENT ON TABLE {table} IS {_quoted(before.removeprefix('-- '))}"
+        if found := _OBJECT.match(line):
+            kind, table = found.groups()
+            yield f"COMMENT ON {kind} {table} IS {_quoted(before.removeprefix('-- '))}"
         elif found := _COLUMN.match(line):
             yield f"COMMENT ON COLUMN {table}.{found[1]} IS {_quoted(found[2])}"
         before = line

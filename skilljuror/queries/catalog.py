@@ -1,0 +1,80 @@
+"""The head of a .sql file as data."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from skilljuror.errors import QueryError
+
+_LINE = re.compile(r"-- ([a-z]+|column [a-z0-9_]+): (\S.*)")
+_MORE = re.compile(r"--   (\S.*)")
+
+
+class Query(NamedTuple):
+    """A named question."""
+
+    name: str
+    """File name without .sql."""
+    question: str
+    """What a person wants to know."""
+    section: str
+    """RQ1 to RQ4, overview or lists."""
+    grain: str
+    """What one row is."""
+    columns: tuple[str, ...]
+    """Names of the result's columns, in order."""
+    params: dict[str, str | None]
+    """Parameters with their defaults; None is null."""
+    read: str
+    """How to read the numbers; "" when nothing needs saying."""
+    definitions: dict[str, str]
+    """What single columns are."""
+    sql: str
+    """The whole file."""
+
+
+def read_query(path: Path) -> Query:
+    """One file. Raises QueryError where its head is not complete."""
+    sql = path.read_text(encoding="utf-8")
+    head = _head(sql)
+    missing = [name for name in ("question", "section", "grain", "columns") if name not in head]
+    if missing:
+        raise QueryError(f"{path.name!r} has no line '-- {missing[0]}: …'")
+    return Query(
+        name=path.stem,
+        question=head["question"],
+        section=head["section"],
+        grain=head["grain"],
+        columns=tuple(_listed(head["columns"])),
+        params=dict(map(_param, _listed(head.get("params", "")))),
+        read=head.get("read", ""),
+        definitions={
+            name.removeprefix("column "): text
+            for name, text in head.items()
+            if name.startswith("column ")
+        },
+        sql=sql,
+    )
+
+
+def _head(sql: str) -> dict[str, str]:
+    """Names and texts of the leading comment lines; an indented line goes on with the last one."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in sql.splitlines():
+        if begun := _LINE.fullmatch(line):
+            name, found[begun[1]] = begun[1], begun[2]
+        elif (more := _MORE.fullmatch(line)) and name:
+            found[name] += " " + more[1]
+        elif not line.startswith("--"):
+            break
+    return found
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _param(text: str) -> tuple[str, str | None]:
+    name, _, default = text.partition("=")
+    return name.strip(), None if default.strip() in {"", "null"} else default.strip()

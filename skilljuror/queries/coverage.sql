@@ -1,0 +1,32 @@
+-- question: How much of the plan was run, scored and read?
+-- section: RQ2
+-- grain: one row is one condition
+-- columns: condition, planned, scored, timeout, unscored, error, missing, settled, coverage,
+--   readable, judged
+-- read: A rate counts every planned trial. Where coverage is below 1, some trials have no final
+--   outcome yet; they count as not passed, and the headline must not be quoted.
+-- column scored: the verifier gave a reward in time
+-- column timeout: the agent ran out of time, with or without a reward
+-- column unscored: the agent ended, the verifier gave no reward
+-- column error: the trial broke
+-- column missing: planned and never finished
+-- column settled: trials with a final outcome: a reward, or the time ran out
+-- column coverage: settled of planned
+-- column readable: trials whose log could be read
+-- column judged: readable trials with at least one judged event
+SELECT
+    r.condition,
+    count(*) AS planned,
+    count_if(status = 'scored') AS scored,
+    count_if(status = 'timeout') AS timeout,
+    count_if(status = 'unscored') AS unscored,
+    count_if(status = 'error') AS error,
+    count_if(status = 'missing') AS missing,
+    count_if(settled) AS settled,
+    count_if(settled) / count(*) AS coverage,
+    count_if(readable) AS readable,
+    count_if(run IN (SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event)) AS judged
+FROM runs AS r
+WHERE status <> 'observed'
+GROUP BY r.condition, r.position
+ORDER BY r.position;

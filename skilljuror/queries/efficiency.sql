@@ -1,0 +1,79 @@
+-- question: What does an attempt, a success and a strict pass cost?
+-- section: RQ2
+-- grain: one row is one condition and one resource (minutes, display tokens, cost)
+-- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
+--   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least
+-- read: "attempt" is what one trial uses on average, "success" what a passing trial uses, and
+--   "yield" what one strict pass costs when the failed attempts are paid for too. A condition can
+--   be cheaper per attempt and dearer per pass.
+-- column measured: planned trials for which the resource is known; the rest is not known, not zero
+-- column total: sum over the measured trials
+-- column attempt: total / measured trials
+-- column success: mean over strict passes that were measured
+-- column yield: total / strict passes; null unless every planned trial was measured
+-- column yield_at_least: total / strict passes whatever the coverage: a lower bound
+-- column attempt_reason: why there is no value, as the metric gives it
+WITH kinds (place, resource, metric, unit) AS (
+    VALUES
+        (1, 'minutes', 'agent_minutes', 'minutes'),
+        (2, 'display tokens', 'display_tokens', 'tokens'),
+        (3, 'cost', 'cost_usd', 'USD')
+),
+cells AS (
+    SELECT
+        r.condition,
+        r.position,
+        k.place,
+        k.resource,
+        k.unit,
+        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        m.value,
+        if(m.trial IS NULL, 'missing', m.reason) AS reason
+    FROM runs AS r
+    CROSS JOIN kinds AS k
+    LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = k.metric AND m.key = ''
+    WHERE r.status <> 'observed'
+),
+sums AS (
+    SELECT
+        condition,
+        position,
+        place,
+        resource,
+        unit,
+        count(*) AS planned,
+        count(value) AS measured,
+        count_if(strict) AS passes,
+        count(value) FILTER (WHERE strict) AS measured_passes,
+        sum(value) AS total,
+        sum(value) FILTER (WHERE strict) AS total_of_passes,
+        string_agg(DISTINCT reason, ', ' ORDER BY reason) AS reasons,
+        string_agg(DISTINCT reason, ', ' ORDER BY reason) FILTER (WHERE strict) AS pass_reasons
+    FROM cells
+    GROUP BY ALL
+)
+SELECT
+    condition,
+    resource,
+    unit,
+    planned,
+    measured,
+    measured / planned AS coverage,
+    passes,
+    total,
+    total / nullif(measured, 0) AS attempt,
+    if(measured = 0, reasons, NULL) AS attempt_reason,
+    total_of_passes / nullif(measured_passes, 0) AS success,
+    CASE
+        WHEN passes = 0 THEN 'zero_passes'
+        WHEN measured_passes = 0 THEN pass_reasons
+    END AS success_reason,
+    if(measured = planned, total / nullif(passes, 0), NULL) AS yield,
+    CASE
+        WHEN measured = 0 THEN reasons
+        WHEN passes = 0 THEN 'zero_passes'
+        WHEN measured < planned THEN 'coverage below 1: ' || reasons
+    END AS yield_reason,
+    total / nullif(passes, 0) AS yield_at_least
+FROM sums
+ORDER BY place, position;

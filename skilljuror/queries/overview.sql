@@ -1,0 +1,33 @@
+-- question: What does this study hold?
+-- section: overview
+-- grain: one row is the whole database
+-- columns: study, treatment, control, tasks, conditions, planned, finished, scored, scripted,
+--   agents, models, trajectories, steps, uses, judges, sources, unreadable_sources
+-- column planned: trials in the frozen plan; every rate is divided by these
+-- column finished: planned trials that left a record, whatever their end
+-- column scored: finished trials with a reward
+-- column scripted: finished trials in which a scripted policy ran and no language model
+-- column uses: resource events that are a use, authoring and mentions left out
+-- column unreadable_sources: files that a format claims and that could not be read
+SELECT
+    (SELECT max(study) FROM study) AS study,
+    (SELECT max(treatment) FROM study) AS treatment,
+    (SELECT max(control) FROM study) AS control,
+    (SELECT count(*) FROM tasks) AS tasks,
+    (SELECT count(*) FROM conditions) AS conditions,
+    (SELECT count(*) FROM planned_trials) AS planned,
+    (SELECT count(*) FROM planned_trials JOIN trials USING (trial)) AS finished,
+    (SELECT count(reward) FROM planned_trials JOIN trials USING (trial)) AS scored,
+    (SELECT count(*) FROM trials WHERE scripted) AS scripted,
+    (SELECT string_agg(DISTINCT agent, ', ' ORDER BY agent)
+        FROM (SELECT agent FROM trials UNION ALL SELECT agent FROM trajectories WHERE trial IS NULL)
+    ) AS agents,
+    (SELECT string_agg(DISTINCT model, ', ' ORDER BY model)
+        FROM (SELECT model FROM trials UNION ALL SELECT model FROM trajectories WHERE trial IS NULL)
+    ) AS models,
+    (SELECT count(*) FROM trajectories) AS trajectories,
+    (SELECT count(*) FROM steps) AS steps,
+    (SELECT count(*) FROM uses) AS uses,
+    (SELECT string_agg(DISTINCT judge, ', ' ORDER BY judge) FROM verdicts) AS judges,
+    (SELECT count(*) FROM sources) AS sources,
+    (SELECT count(*) FROM sources WHERE status = 'error') AS unreadable_sources;

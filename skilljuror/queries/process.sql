@@ -1,0 +1,49 @@
+-- question: Did the layout change how agents work with the Skill?
+-- section: RQ3
+-- grain: one row is one condition
+-- columns: condition, trials, readable, skill_step_share, skill_step_share_pooled,
+--   skill_token_share, token_share_trials, skill_text_share, support_read_trials, script_trials,
+--   helper_trials, fanout, fanout_support
+-- read: These numbers come from the logs alone, by fixed rules. They say that a resource was
+--   touched, not that it helped: uptake asks that.
+-- column readable: trials whose log could be read; every mean and count is over these
+-- column skill_step_share: mean over trials of Skill-related steps of all steps of the main agent
+-- column skill_step_share_pooled: the same with all steps of all trials in one pot
+-- column skill_token_share: mean over trials of the tokens of Skill-related steps of all steps' tokens
+-- column token_share_trials: trials in which tokens of every step were counted
+-- column skill_text_share: the same share in bytes; a proxy, never a substitute
+-- column support_read_trials: trials in which content of a support file was read
+-- column script_trials: trials in which a bundled script was run
+-- column helper_trials: trials in which bundled code was read, searched or imported
+-- column fanout: mean number of distinct Skill resources touched, SKILL.md included
+-- column fanout_support: the same without SKILL.md
+WITH found AS (
+    SELECT r.condition, r.position, r.run, r.readable, m.metric, m.value
+    FROM runs AS r
+    LEFT JOIN measures AS m
+        ON m.trial = r.run
+        AND m.key = ''
+        AND m.metric IN (
+            'agent_steps', 'skill_steps', 'skill_step_share', 'skill_token_share',
+            'skill_text_share', 'support_read', 'script_exec', 'helper_use', 'fanout',
+            'fanout_support'
+        )
+)
+SELECT
+    condition,
+    count(DISTINCT run) AS trials,
+    count(DISTINCT run) FILTER (WHERE readable) AS readable,
+    avg(value) FILTER (WHERE metric = 'skill_step_share') AS skill_step_share,
+    sum(value) FILTER (WHERE metric = 'skill_steps')
+        / nullif(sum(value) FILTER (WHERE metric = 'agent_steps'), 0) AS skill_step_share_pooled,
+    avg(value) FILTER (WHERE metric = 'skill_token_share') AS skill_token_share,
+    count(value) FILTER (WHERE metric = 'skill_token_share') AS token_share_trials,
+    avg(value) FILTER (WHERE metric = 'skill_text_share') AS skill_text_share,
+    CAST(sum(value) FILTER (WHERE metric = 'support_read') AS BIGINT) AS support_read_trials,
+    CAST(sum(value) FILTER (WHERE metric = 'script_exec') AS BIGINT) AS script_trials,
+    CAST(sum(value) FILTER (WHERE metric = 'helper_use') AS BIGINT) AS helper_trials,
+    avg(value) FILTER (WHERE metric = 'fanout') AS fanout,
+    avg(value) FILTER (WHERE metric = 'fanout_support') AS fanout_support
+FROM found
+GROUP BY condition, position
+ORDER BY position;

@@ -1,0 +1,18 @@
+-- question: Where along a run do the Skill-related steps fall?
+-- section: RQ3
+-- grain: one row is one condition and one twentieth of the run
+-- columns: condition, bin, from_share, to_share, skill_steps, per_trial
+-- read: per_trial is absolute, not a share: a darker row means more Skill use, not only another place.
+-- column bin: 0 to 19
+-- column per_trial: Skill-related steps in the bin of readable trials
+SELECT
+    r.condition,
+    CAST(m.key AS INTEGER) AS bin,
+    CAST(m.key AS INTEGER) / 20 AS from_share,
+    (CAST(m.key AS INTEGER) + 1) / 20 AS to_share,
+    CAST(sum(m.value) AS BIGINT) AS skill_steps,
+    avg(m.value) AS per_trial
+FROM runs AS r
+JOIN measures AS m ON m.trial = r.run AND m.metric = 'skill_steps_in_bin'
+GROUP BY r.condition, r.position, m.key
+ORDER BY r.position, bin;

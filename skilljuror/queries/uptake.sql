@@ -1,0 +1,72 @@
+-- question: Did opened resources become visible work?
+-- section: RQ3
+-- grain: one row is one condition and one judge
+-- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown, eru_rate,
+--   mean_events, mean_yes, ge1_yes, ge2_yes, ge5_yes
+-- params: judge=null
+-- read: eru_rate says how often an access was put to work; mean_yes how much work that was. A layout
+--   that invites many accesses can raise the second without the first.
+-- column trajectories: trials whose log could be read, those without any event included
+-- column events: uses of a resource by the main agent and its sub-agents
+-- column judged: events with a verdict of this judge
+-- column eru_rate: yes / (yes + no); unknown stays outside; null when nothing was decided
+-- column mean_events: events per trajectory, unknown ones included
+-- column mean_yes: yes events per trajectory; null unless every event was judged
+-- column ge2_yes: trajectories with two or more yes events
+WITH judges AS (
+    SELECT DISTINCT judge FROM verdicts
+    WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
+),
+per_run AS (
+    SELECT
+        r.condition,
+        r.position,
+        j.judge,
+        r.run,
+        count(u.event) AS events,
+        count(v.label) AS judged,
+        count_if(v.label = 'yes') AS yes,
+        count_if(v.label = 'no') AS no,
+        count_if(v.label = 'unknown') AS unknown
+    FROM runs AS r
+    LEFT JOIN judges AS j ON true
+    LEFT JOIN uses AS u ON u.run = r.run
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    WHERE r.readable
+    GROUP BY ALL
+),
+sums AS (
+    SELECT
+        condition,
+        position,
+        judge,
+        count(*) AS trajectories,
+        sum(events) AS events,
+        sum(judged) AS judged,
+        sum(yes) AS yes,
+        sum(no) AS no,
+        sum(unknown) AS unknown,
+        count_if(yes >= 1) AS ge1,
+        count_if(yes >= 2) AS ge2,
+        count_if(yes >= 5) AS ge5
+    FROM per_run
+    GROUP BY condition, position, judge
+)
+SELECT
+    condition,
+    judge,
+    trajectories,
+    CAST(events AS BIGINT) AS events,
+    CAST(judged AS BIGINT) AS judged,
+    judged / nullif(events, 0) AS coverage,
+    CAST(if(judge IS NULL, NULL, yes) AS BIGINT) AS yes,
+    CAST(if(judge IS NULL, NULL, no) AS BIGINT) AS no,
+    CAST(if(judge IS NULL, NULL, unknown) AS BIGINT) AS unknown,
+    yes / nullif(yes + no, 0) AS eru_rate,
+    events / trajectories AS mean_events,
+    if(judge IS NOT NULL AND judged = events, yes / trajectories, NULL) AS mean_yes,
+    if(judge IS NULL, NULL, ge1) AS ge1_yes,
+    if(judge IS NULL, NULL, ge2) AS ge2_yes,
+    if(judge IS NULL, NULL, ge5) AS ge5_yes
+FROM sums
+ORDER BY position, judge;

@@ -1,0 +1,11 @@
+-- question: What did judges say about one trial?
+-- section: lists
+-- grain: one row is one judge's answer on one event
+-- columns: event, trial, judge, label, category, source_quote, action_quote, action_step,
+--   action_line, model, prompt_sha256, note
+-- params: trial=null
+SELECT v.*
+FROM verdicts AS v
+LEFT JOIN events AS e ON e.event = v.event
+WHERE CAST($trial AS VARCHAR) IS NULL OR v.trial = CAST($trial AS VARCHAR)
+ORDER BY v.trial, v.judge, e.ordinal, v.event;

@@ -1,0 +1,40 @@
+-- question: How many tasks does the treatment win, tie and lose?
+-- section: RQ2
+-- grain: one row is the contrast
+-- columns: treatment, control, tasks, wins, ties, losses, won, lost
+-- params: treatment=null, control=null
+-- read: wins + ties + losses is the number of tasks. A gain carried by few tasks is a weak gain.
+-- column won: names of the tasks won
+-- column lost: names of the tasks lost
+WITH contrast AS (
+    SELECT
+        coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
+        coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
+),
+cells AS (
+    SELECT condition, task, count(*) AS trials, count_if(reward = 1) AS passes
+    FROM runs
+    WHERE status <> 'observed'
+    GROUP BY condition, task
+),
+results AS (
+    SELECT
+        k.treatment,
+        k.control,
+        t.task,
+        sign(t.passes * c.trials - c.passes * t.trials) AS result
+    FROM contrast AS k
+    JOIN cells AS t ON t.condition = k.treatment
+    JOIN cells AS c ON c.condition = k.control AND c.task = t.task
+)
+SELECT
+    treatment,
+    control,
+    count(*) AS tasks,
+    count_if(result = 1) AS wins,
+    count_if(result = 0) AS ties,
+    count_if(result = -1) AS losses,
+    string_agg(task, ', ' ORDER BY task) FILTER (WHERE result = 1) AS won,
+    string_agg(task, ', ' ORDER BY task) FILTER (WHERE result = -1) AS lost
+FROM results
+GROUP BY treatment, control;

@@ -1,0 +1,46 @@
+-- Views that put the planned frame and foreign logs side by side.
+
+-- One row per planned trial, or per foreign run (condition "observed"): the frame of every rate.
+CREATE VIEW runs AS
+SELECT
+    p.trial AS run,  -- Name of the trial, or key of the foreign run.
+    p.task AS task,  -- Name of the task; null for a foreign run.
+    p.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
+    c.position AS position,  -- Place of the condition in the study file.
+    coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
+    t.reward AS reward,  -- Reward of the verifier; null when there is none.
+    t.exception AS exception,  -- Class of the agent's end when it was not clean.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout', false) AS settled,  -- Whether the outcome is final: a reward, or the time ran out.
+    r.trial IS NOT NULL AS readable  -- Whether a log of it could be read.
+FROM planned_trials AS p
+JOIN conditions AS c ON c.condition = p.condition
+LEFT JOIN trials AS t ON t.trial = p.trial
+LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
+UNION ALL BY NAME
+SELECT
+    trajectory AS run, NULL AS task, 'observed' AS condition, 0 AS position,
+    'observed' AS status, NULL AS reward, NULL AS exception, false AS settled, true AS readable
+FROM trajectories
+WHERE trial IS NULL;
+
+-- One row per use of a Skill resource: events without authoring and mentions, and without the agent's own skills.
+CREATE VIEW uses AS
+SELECT
+    e.event AS event,  -- Id of the event.
+    coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    e.trajectory AS trajectory,  -- Key of the trajectory.
+    e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
+    e.agent AS agent,  -- "main" or the sub-agent's id.
+    e.step AS step,  -- 1-based step of that agent; 0 before the first.
+    regexp_extract(e.skill, '[^:]*$') AS skill,  -- Skill, without the name of a plugin.
+    e.resource AS resource,  -- Canonical path inside the skill; "." for a bare listing.
+    e.resource_class AS resource_class,  -- root, support, code or data.
+    e.kind AS kind,  -- activate, read, list, search, exec or import.
+    e.via AS via,  -- How.
+    e.ok AS ok,  -- Whether it worked; null when nothing says so.
+    e.content_exposed AS content_exposed,  -- full, partial or none.
+    e.phantom AS phantom,  -- True for a path that the bundle does not have.
+    e.kind IN ('activate', 'read', 'search', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing does not).
+FROM events AS e
+JOIN trajectories AS t ON t.trajectory = e.trajectory
+WHERE e.counted AND NOT e.bundled;

@@ -1,0 +1,122 @@
+"""Fabricated studies to ask questions of; every expected answer is worked out by hand."""
+
+from pathlib import Path
+
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.ingest import Ingested
+from skilljuror.models.measure import Verdict
+from skilljuror.models.study import TrialRecord
+from skilljuror.store import open_write
+from tests.store import fabricated as fake
+
+ALPHA, BETA = "alpha", "beta"
+
+
+def small_study(folder: Path) -> Path:
+    """Two tasks, three conditions, two trials each; see the comments for what was made up.
+
+    Strict passes: no-skill 1 of 4, baseline 2 of 4, pd 3 of 4; beta/pd/2 was never finished.
+    """
+    path = folder / "study.duckdb"
+    plan = fake.plan(
+        {
+            ALPHA: {"validation_type": "tests", "workflow_type": "repair"},
+            BETA: {"validation_type": "tolerance", "workflow_type": "repair"},
+        },
+        trials=2,
+    )
+    with open_write(path) as store:
+        store.put_plan(plan)
+        store.put_builds([fake.build(ALPHA), fake.build(BETA, "review")])
+        store.put_trials(_trials())
+        runs = _runs()
+        store.put_ingested(runs)
+        store.put_verdicts(_verdicts(runs))
+    return path
+
+
+def _trials() -> list[TrialRecord]:
+    return [
+        fake.trial(ALPHA, "no-skill", 1, reward=0.0),
+        fake.trial(ALPHA, "no-skill", 2),
+        fake.trial(BETA, "no-skill", 1, reward=0.5),
+        fake.trial(
+            BETA, "no-skill", 2, reward=None, status="timeout", exception="AgentTimeoutError"
+        ),
+        fake.trial(ALPHA, "baseline", 1),
+        fake.trial(ALPHA, "baseline", 2, reward=0.9999),
+        fake.trial(BETA, "baseline", 1),
+        fake.trial(BETA, "baseline", 2, reward=None, status="unscored"),
+        fake.trial(ALPHA, "pd", 1),
+        fake.trial(ALPHA, "pd", 2),
+        fake.trial(BETA, "pd", 1, exception="NonZeroAgentExitCodeError"),
+    ]
+
+
+def _runs() -> list[Ingested]:
+    """Logs of every finished trial but beta/no-skill/2; only the Skill arms touch the Skill."""
+    runs = []
+    for record in _trials():
+        if record.status == "timeout":
+            continue
+        key = f"log-{record.trial}"
+        events = _events(key, record.condition)
+        values = _values(record.condition, minutes=float(record.number), passed=record.strict_pass)
+        runs.append(fake.run(key, trial=record.trial, steps=10, events=events, values=values))
+    return runs
+
+
+def _events(key: str, condition: str) -> list[ResourceEvent]:
+    root = fake.event(key, 0, step=1)
+    support = {"resource": "references/a.md", "resource_class": "support"}
+    return {
+        "no-skill": [],
+        "baseline": [root],
+        "pd": [
+            root,
+            fake.event(key, 1, step=4, **support),
+            fake.event(key, 2, step=9, kind="list", resource=".", content_exposed="none"),
+            fake.event(key, 3, step=9, kind="mention", content_exposed="none", **support),
+        ],
+    }[condition]
+
+
+def _values(condition: str, minutes: float, passed: bool) -> dict[str, float | str | None]:
+    skill_steps = {"no-skill": 0, "baseline": 1, "pd": 3}[condition]
+    thirds = {"no-skill": (0, 0, 0), "baseline": (1, 0, 0), "pd": (1, 1, 1)}[condition]
+    return {
+        "agent_minutes": minutes,
+        "display_tokens": 1000.0 if condition == "pd" else "no_usage",
+        "cost_usd": "no_price",
+        "agent_steps": 10,
+        "skill_steps": skill_steps,
+        "skill_step_share": skill_steps / 10,
+        "skill_token_share": "not_counted",
+        "skill_text_share": skill_steps / 20,
+        "support_read": float(condition == "pd"),
+        "script_exec": 0.0,
+        "helper_use": 0.0,
+        "fanout": {"no-skill": 0, "baseline": 1, "pd": 2}[condition],
+        "fanout_support": float(condition == "pd"),
+        **{f"skill_steps_in_third {third}": n for third, n in enumerate(thirds)},
+        **{f"skill_steps_in_bin {n:02}": float(n == 1 and skill_steps > 0) for n in range(20)},
+        "exposed": float(skill_steps > 0),
+        "distributed": float(condition == "pd") if skill_steps else "not_exposed",
+        "fewer_than_three_steps": 0.0,
+        "skill_invoked": float(skill_steps > 0),
+        "strict_pass": float(passed),
+    }
+
+
+def _verdicts(runs: list[Ingested]) -> list[Verdict]:
+    """SKILL.md yes, support yes in the first pd trial and no in the others, the listing unknown."""
+    labels = {0: "yes", 1: "no", 2: "unknown"}
+    return [
+        fake.verdict(
+            event,
+            "yes" if event.ordinal == 1 and event.trajectory.endswith("alpha__pd__1") else labels[event.ordinal],
+        )
+        for run in runs
+        for event in run.events
+        if event.counts
+    ]  # fmt: skip
