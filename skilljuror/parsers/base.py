@@ -20,6 +20,19 @@ class Source(Struct, frozen=True):
     """Files that belong to it (sub-agent logs beside a session)."""
 
 
+class Found(Struct, frozen=True):
+    """One source that was looked at."""
+
+    source: Source
+    """File or trial folder, with the files that are read with it."""
+    format: str | None
+    """The one format that claims it; None when there is none, or two."""
+    named: bool
+    """True when the caller named it, so that not reading it is an error."""
+    problem: str | None = None
+    """Why it is not read; None when it is."""
+
+
 class Parser(Protocol):
     """Reads one log format."""
 

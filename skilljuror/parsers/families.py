@@ -1,0 +1,143 @@
+"""Joining the files of one run: every child is read with the nearest head of its family."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from skilljuror.parsers.base import Found
+from skilljuror.parsers.kin import Kin, kin_of, neighbours
+
+Identify = Callable[[Path], Found]
+"""Looks at a file that nobody asked for."""
+
+Member = tuple[int, Kin]
+"""(index into the found sources, kinship)."""
+
+
+def join_families(found: list[Found], identify: Identify) -> list[Found]:
+    """Attach children to heads as siblings. A child without its head stands alone.
+
+    A file that the caller named brings its kin from the disk beside it.
+    """
+    members = _members(found)
+    roots = _roots(kin for _, kin in members)
+    heads = _heads(found, members)
+    joined: dict[int, dict[str, Path]] = {index: {} for group in heads.values() for index in group}
+    taken: set[int] = _join_moved(found, heads, joined)
+    for index, kin in members:
+        group = heads.get((found[index].format, _root(kin.session, roots)))
+        if kin.member is None or not group:
+            continue
+        path = found[index].source.path
+        _add(joined[_nearest(found, group, path)], kin.member, path)
+        taken.add(index)
+    for index, children in joined.items():
+        if found[index].named and index not in taken:
+            _add_near(found[index], children, identify)
+    return [
+        _with_siblings(one, joined.get(index, {}))
+        for index, one in enumerate(found)
+        if index not in taken
+    ]
+
+
+def _members(found: list[Found]) -> list[Member]:
+    members = []
+    for index, one in enumerate(found):
+        kin = kin_of(one.format, one.source) if one.format else None
+        if kin is not None:
+            members.append((index, kin))
+    return members
+
+
+def _heads(
+    found: list[Found], members: Iterable[Member]
+) -> dict[tuple[str | None, str], list[int]]:
+    """Heads by format and session; copies of one session are several heads."""
+    heads: dict[tuple[str | None, str], list[int]] = {}
+    for index, kin in members:
+        if kin.member is None:
+            heads.setdefault((found[index].format, kin.session), []).append(index)
+    return heads
+
+
+def _join_moved(
+    found: list[Found],
+    heads: dict[tuple[str | None, str], list[int]],
+    joined: dict[int, dict[str, Path]],
+) -> set[int]:
+    """A Claude session goes on in another project folder when its agent changes directory."""
+    taken: set[int] = set()
+    for (format, session), group in heads.items():
+        if format != "claude-session" or len(group) < 2:
+            continue
+        first: dict[Path, int] = {}
+        for index in group:
+            path = found[index].source.path
+            if path.stem != session:
+                continue
+            head = first.setdefault(path.parent.parent, index)
+            if head != index:
+                joined[head][str(path)] = path
+                taken.add(index)
+        group[:] = [index for index in group if index not in taken]
+    return taken
+
+
+def _roots(members: Iterable[Kin]) -> dict[str, str]:
+    return {kin.member: kin.session for kin in members if kin.member}
+
+
+def _root(session: str, roots: dict[str, str]) -> str:
+    """The head's key: a child of a child names its parent, not the head."""
+    for _ in range(len(roots)):
+        if roots.get(session, session) == session:
+            break
+        session = roots[session]
+    return session
+
+
+def _nearest(found: list[Found], group: list[int], path: Path) -> int:
+    """The head that shares the longest path with a child; the first one of equals."""
+    return max(group, key=lambda index: (_shared(found[index].source.path, path), -index))
+
+
+def _shared(one: Path, other: Path) -> int:
+    same = 0
+    for left, right in zip(one.parts, other.parts, strict=False):
+        if left != right:
+            break
+        same += 1
+    return same
+
+
+def _add(children: dict[str, Path], member: str, path: Path) -> None:
+    """Of two captures of one child the longer one is read."""
+    before = children.get(member)
+    if before is None or path.stat().st_size > before.stat().st_size:
+        children[member] = path
+
+
+def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> None:
+    """Add kin of a named file that lie beside it."""
+    kin = kin_of(head.format, head.source) if head.format else None
+    if kin is None or head.format is None:
+        return
+    near = [identify(path) for path in neighbours(head.format, head.source.path)]
+    same = [one for one in near if one.format == head.format]
+    relations = [(one.source.path, kin_of(head.format, one.source)) for one in same]
+    roots = _roots(relation for _, relation in relations if relation)
+    for path, relation in relations:
+        if relation is None or _root(relation.session, roots) != kin.session:
+            continue
+        if relation.member is not None:
+            _add(children, relation.member, path)
+        elif head.format == "claude-session" and path.stem == kin.session:
+            children[str(path)] = path
+
+
+def _with_siblings(one: Found, children: dict[str, Path]) -> Found:
+    if not children:
+        return one
+    return replace(one, source=replace(one.source, siblings=tuple(sorted(children.values()))))

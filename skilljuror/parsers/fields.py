@@ -1,0 +1,91 @@
+"""Tolerant access to the fields of foreign JSON: a wrong type reads as missing, never as an error."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+
+MAX_COUNT = 2**53
+"""Numbers above this are no counts."""
+
+IMAGE = "[image]"
+"""What stands for an image in a result's text."""
+
+
+def record(value: Any) -> dict[str, Any]:
+    """A JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[Any]:
+    """A JSON list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def string(value: Any) -> str | None:
+    """A string that is not empty, else None."""
+    return value if isinstance(value, str) and value else None
+
+
+def count(value: Any) -> int | None:
+    """A whole number that can count something, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and not value.is_integer():
+        return None
+    return int(value) if 0 <= value < MAX_COUNT else None
+
+
+def number(value: Any) -> float | None:
+    """A finite number, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        plain = float(value)
+    except OverflowError:
+        return None
+    return plain if math.isfinite(plain) else None
+
+
+def minus(total: int | None, *parts: int | None) -> int | None:
+    """`total` without its known parts; None when the total is unknown, never below zero."""
+    if total is None:
+        return None
+    return max(0, total - sum(part or 0 for part in parts))
+
+
+def epoch(value: Any) -> float | None:
+    """Seconds since the epoch from ISO 8601 (no zone means UTC) or from a number of (milli)seconds."""
+    plain = number(value)
+    if plain is not None:
+        return plain / 1000 if plain > 1e11 else plain
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (OverflowError, ValueError):
+        return None
+
+
+def text(value: Any) -> str:
+    """The text of polymorphic content: a string, an object with text, or a list of such."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _part(value)
+    if isinstance(value, list):
+        return "\n".join(part for part in map(text, value) if part)
+    return ""
+
+
+def _part(part: dict[str, Any]) -> str:
+    inner = part.get("text")
+    if isinstance(inner, str):
+        return inner
+    if part.get("type") in {"image", "input_image", "image_url"}:
+        return IMAGE
+    inner = part.get("content")
+    return inner if isinstance(inner, str) else ""

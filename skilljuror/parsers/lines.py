@@ -1,0 +1,107 @@
+"""Raw JSON lines: one object at a time, with its 1-based line, whatever state the file is in.
+
+Two objects glued on one line, a missing final newline, invalid UTF-8, NUL padding and a
+cut last line all occur in real logs (formats.md §12) and none of them may lose a record.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from skilljuror.errors import TrajectoryError
+
+Skip = Callable[[bytes], str | None]
+"""Names the record type of a raw line that need not be decoded, or None to decode it."""
+
+_DECODER = json.JSONDecoder(strict=False)
+_PADDING = " \t\r\n\x00\ufeff"
+
+
+class JsonLines:
+    """Iterates over (line, object) of one file; what was odd about it is told afterwards."""
+
+    def __init__(self, path: Path, skip: Skip | None = None) -> None:
+        self.path = path
+        self.skip = skip
+        self.skipped: Counter[str] = Counter()
+        """Record types passed over undecoded."""
+        self.warnings: list[str] = []
+        """Lines that hold no JSON, one message each."""
+        self.complete = True
+        """False when the last line is cut off."""
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        skip = self.skip
+        with open_log(self.path) as raw:
+            for number, line in enumerate(raw, 1):
+                name = skip(line) if skip else None
+                if name is not None:
+                    self.skipped[name] += 1
+                    continue
+                try:
+                    value = orjson.loads(line)
+                except orjson.JSONDecodeError:
+                    yield from self._mend(number, line)
+                    continue
+                if isinstance(value, dict):
+                    yield number, value
+
+    def _mend(self, number: int, line: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+        values, whole = decode_glued(line)
+        for value in values:
+            if isinstance(value, dict):
+                yield number, value
+        if whole:
+            return
+        if line.endswith(b"\n"):
+            self.warnings.append(f"line {number} is not JSON and was passed over")
+        else:
+            self.complete = False
+
+
+def open_log(path: Path) -> Any:
+    """A raw log, opened for reading bytes. Raises TrajectoryError."""
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise TrajectoryError(
+            f"{str(path)!r} cannot be read: {error.strerror}; check that it exists and is readable",
+            file=str(path),
+        ) from error
+
+
+def decode_glued(line: bytes) -> tuple[list[Any], bool]:
+    """Every JSON value at the start of a line, and whether that was all of the line."""
+    plain = line.decode("utf-8", "replace")
+    values: list[Any] = []
+    at = 0
+    while True:
+        at = _next_value(plain, at)
+        if at >= len(plain):
+            return values, True
+        try:
+            value, at = _DECODER.raw_decode(plain, at)
+        except (ValueError, RecursionError):
+            return values, False
+        values.append(without_surrogates(value))
+
+
+def _next_value(plain: str, at: int) -> int:
+    while at < len(plain) and plain[at] in _PADDING:
+        at += 1
+    return at
+
+
+def without_surrogates(value: Any) -> Any:
+    """The value with lone surrogates replaced, so that every string can be encoded."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return value
