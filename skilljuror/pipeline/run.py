@@ -1,0 +1,272 @@
+"""A study from its file to finished trials: plan, build, run; run again to go on."""
+
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import Pipe
+from pathlib import Path
+
+from msgspec import Struct
+
+from skilljuror import __version__
+from skilljuror.agents import AGENTS
+from skilljuror.errors import GateError, HarnessError, StudyError
+from skilljuror.files import RunFolder, digest_json, read_record, sha256, write_atomic, write_record
+from skilljuror.harnesses import HARNESSES
+from skilljuror.harnesses.base import TrialJob
+from skilljuror.models.agent import AgentProgram
+from skilljuror.models.build import BuildRecord, VariantManifest
+from skilljuror.models.study import PlannedTask, PlannedTrial, StudyPlan, TrialRecord
+from skilljuror.pipeline.build import RECORD, build_source
+from skilljuror.pipeline.lock import only_run, workers_lock
+from skilljuror.pipeline.pool import workers
+from skilljuror.pipeline.progress import Listener, Progress, silent
+from skilljuror.pipeline.worker import Place, enter, run_trial
+from skilljuror.registry import resolve
+from skilljuror.studies import changed_fields, freeze, load_study
+
+
+class RunSummary(Struct, frozen=True):
+    """Where a run stands."""
+
+    folder: str
+    """Folder of the study."""
+    planned: int
+    """Trials of the plan."""
+    finished: int
+    """Trials that have a record, those of earlier runs included."""
+    ran: int
+    """Trials that this call ran."""
+    statuses: dict[str, int]
+    """Finished trials by status."""
+    isolation: str
+    """What separated the trials from this machine."""
+    interrupted: bool = False
+    """True when a person stopped it; the same call goes on with what is missing."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the results should know, one line each."""
+
+
+class _Run(Struct, frozen=True):
+    """What one call works with."""
+
+    base: Path
+    plan: StudyPlan
+    folder: RunFolder
+    agent: AgentProgram
+    listener: Listener
+
+
+def run_study(
+    study_file: Path, folder: Path, *, jobs: int = 1, progress: Listener | None = None
+) -> RunSummary:
+    """Freeze the plan, build the variants, run every trial that has no record yet.
+
+    `jobs` trials run at a time, in plan order. Raises StudyError when `folder` holds another
+    plan or a run that is under way, GateError when a variant failed its gates, HarnessError
+    when the machine cannot run trials; finished trials are kept in every case.
+    """
+    config = load_study(study_file)
+    agent = resolve(AGENTS, config.agent.name, "agent")(config.agent.options, config.agent.model)
+    plan = freeze(config, study_file.parent)
+    plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
+    isolation = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options).prepare()
+    run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
+    with only_run(run.folder) as scratch:
+        notes = _keep_plan(run, study_file)
+        before = _finished(run)
+        builds = _build(run, notes)
+        place = Place(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
+        pending = [_job(run, builds, trial) for trial in plan.trials if trial.trial not in before]
+        interrupted = _run_all(run, place, pending, max(jobs, 1))
+        finished = _finished(run)
+        return RunSummary(
+            folder=str(folder),
+            planned=len(plan.trials),
+            finished=len(finished),
+            ran=len(finished) - len(before),
+            statuses=dict(sorted(Counter(finished.values()).items())),
+            isolation=isolation,
+            interrupted=interrupted,
+            notes=tuple(notes),
+        )
+
+
+def agent_digest(agent: AgentProgram) -> str:
+    """sha256 over an agent's command, version, model and the content of its files."""
+    files = [(file.name, sha256(file.read_bytes())) for file in agent.files]
+    return digest_json([agent.name, agent.version, agent.model, agent.argv, files])
+
+
+def _keep_plan(run: _Run, study_file: Path) -> list[str]:
+    """Write the plan, or prove that the folder holds the same one."""
+    folder = run.folder
+    if folder.plan_file.exists():
+        before = read_record(StudyPlan, folder.plan_file)
+        _refuse_other_plan(run, before)
+        if before.skilljuror_version != __version__:
+            return [f"the plan was frozen by skilljuror {before.skilljuror_version}"]
+        return []
+    if folder.finished_trials():
+        raise StudyError(
+            f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",
+            file=str(folder.root),
+        )
+    if not (folder.study_file.exists() and folder.study_file.samefile(study_file)):
+        write_atomic(folder.study_file, study_file.read_bytes())
+    write_record(folder.plan_file, run.plan)
+    return []
+
+
+def _refuse_other_plan(run: _Run, before: StudyPlan) -> None:
+    changed = changed_fields(before, run.plan)
+    if before.agent_digest != run.plan.agent_digest:
+        changed.append("the agent's program")
+    if changed:
+        raise StudyError(
+            f"{str(run.folder.root)!r} holds a run of another plan; changed since:"
+            f" {', '.join(changed[:8])}; restore them, or run into another folder",
+            file=str(run.folder.plan_file),
+            field=changed[0],
+        )
+
+
+def _finished(run: _Run) -> dict[str, str]:
+    """Status of every finished trial of this plan."""
+    found: dict[str, str] = {}
+    for name in run.folder.finished_trials():
+        record = read_record(TrialRecord, run.folder.trial_record(name))
+        if record.config_digest != run.plan.config_digest:
+            raise StudyError(
+                f"trial {name!r} was run under another plan; move its folder away and run again",
+                file=str(run.folder.trial_record(name)),
+            )
+        found[name] = record.status
+    return found
+
+
+def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
+    """task -> variant -> manifest of everything the conditions offer. Raises GateError."""
+    wanted = sorted({one.variant for one in run.plan.config.conditions if one.variant})
+    builds: dict[str, dict[str, VariantManifest]] = {}
+    for done, task in enumerate(run.plan.tasks if wanted else ()):
+        run.listener(Progress("build", done, len(run.plan.tasks), task.name))
+        record = _build_task(run, task, wanted)
+        builds[task.name] = _offered(run, task, record, wanted)
+        for manifest in builds[task.name].values():
+            notes += _gate_note(run, task, manifest)
+    return builds
+
+
+def _offered(
+    run: _Run, task: PlannedTask, record: BuildRecord, wanted: list[str]
+) -> dict[str, VariantManifest]:
+    made = {one.variant: one for one in record.variants}
+    for name in wanted:
+        if name not in made:
+            raise StudyError(
+                f"the build of task {task.name!r} has no variant {name!r}, only"
+                f" {', '.join(sorted(made))}; correct the condition, or delete the build",
+                file=str(run.folder.build(task.name)),
+                field="conditions",
+            )
+    return {name: made[name] for name in wanted}
+
+
+def _build_task(run: _Run, task: PlannedTask, wanted: list[str]) -> BuildRecord:
+    target = run.folder.build(task.name)
+    if (target / RECORD).is_file():
+        return read_record(BuildRecord, target / RECORD)
+    source = run.base / task.skills
+    return build_source(source, target, variants=wanted, options=run.plan.config.build)
+
+
+def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[str]:
+    where = f"variant {manifest.variant!r} of task {task.name!r}"
+    if manifest.verdict == "fail":
+        file = run.folder.build(task.name) / "gates.jsonl"
+        raise GateError(
+            f"{where} failed its gates, so it does not carry the source's knowledge;"
+            f" read {file}, mend the source or waive the findings with a reason",
+            file=str(file),
+        )
+    return [f"{where} waits for a person's review"] if manifest.verdict == "review" else []
+
+
+def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial) -> TrialJob:
+    config = run.plan.config
+    task = next(one for one in run.plan.tasks if one.name == trial.task)
+    variant = next(one.variant for one in config.conditions if one.name == trial.condition)
+    return TrialJob(
+        trial=trial,
+        task=task,
+        task_dir=(run.base / task.path).resolve(),
+        variant=variant,
+        variant_dir=run.folder.variant(task.name, variant).resolve() if variant else None,
+        agent=run.agent,
+        choice=config.harness,
+        config_digest=run.plan.config_digest,
+        variant_digest=builds[task.name][variant].tree_digest if variant else None,
+    )
+
+
+def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> bool:
+    """Run trials in order, `jobs` at a time; True when a person stopped them."""
+    planned = len(run.plan.trials)
+    there = planned - len(pending)
+    run.listener(Progress("run", there, planned))
+    try:
+        with _crew(place, min(jobs, len(pending)) or 1) as pool:
+            for done, record in enumerate(_in_order(pool, pending, jobs), there + 1):
+                note = f"{record.trial}: {record.status}"
+                run.listener(Progress("run", done, planned, note))
+    except KeyboardInterrupt:
+        return True
+    except BrokenProcessPool as error:
+        raise HarnessError(
+            "a worker process died in the middle of a trial (out of memory?);"
+            " finished trials are kept: run again, with fewer jobs if memory is short"
+        ) from error
+    return False
+
+
+@contextmanager
+def _crew(place: Place, jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes that stop at once when the block ends badly or this process dies."""
+    reader, writer = Pipe(duplex=False)
+    with reader, writer, workers(jobs, enter, (place, reader)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            writer.close()
+            raise
+
+
+def _in_order(
+    pool: ProcessPoolExecutor, pending: list[TrialJob], jobs: int
+) -> Iterator[TrialRecord]:
+    """Records as trials finish; never more trials handed out than run at a time."""
+    queue = iter(pending)
+    waiting: set[Future[TrialRecord]] = set()
+    while True:
+        while len(waiting) < jobs and (job := next(queue, None)):
+            with _ctrl_c_later():
+                waiting.add(pool.submit(run_trial, job))
+        if not waiting:
+            return
+        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for future in ready:
+            yield future.result()
+
+
+@contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """A process spawned in here never sees a Ctrl-C before it is ready to ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
