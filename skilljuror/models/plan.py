@@ -48,6 +48,18 @@ class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
     """What fills it; every value is a word, path or heading copied from the source."""
 
 
+class Omitted(Struct, frozen=True):
+    """A parent line that the variant does not carry: a blank line, a marker or a fence around a
+    file that became a file again, or a frontmatter delimiter."""
+
+    source: str
+    """Path inside the parent bundle."""
+    line: int
+    """1-based line."""
+    text: str
+    """The line, kept so that the parent can be rebuilt."""
+
+
 class PlannedFile(Struct, frozen=True):
     """One file of the variant."""
 
@@ -78,5 +90,10 @@ class Plan(Struct, frozen=True):
     """Files copied byte for byte: path in the variant -> path in the parent."""
     dropped: dict[str, str] = {}
     """Parent files that no variant carries: path -> reason (such as "empty")."""
+    flags: dict[str, tuple[str, ...]] = {}
+    """Parent files copied as text whose bytes are not plain: path -> what their bytes have on top
+    of the lines: "bom", "crlf", "no-final-newline"."""
+    omitted: tuple[Omitted, ...] = ()
+    """Parent lines that were left out, each with its text."""
     notes: tuple[str, ...] = ()
     """Facts a reader should know, such as a stale absolute path inside a script."""

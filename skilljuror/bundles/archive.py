@@ -1,0 +1,59 @@
+"""Read a bundle out of a zip file (.skill, .zip) without unpacking it to disk."""
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from skilljuror.bundles.limits import MAX_RATIO, Budget, check_path, is_skipped
+from skilljuror.errors import BundleError
+from skilljuror.models.bundle import Blob, BundleIssue
+
+_CHUNK = 1 << 16
+_UNIX = 3
+"""Value of create_system whose upper attribute bits are a Unix mode."""
+
+
+def read_archive(path: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
+    """Every file of the archive. Raises BundleError for anything but a plain zip of plain files."""
+    files: dict[str, Blob] = {}
+    issues: list[BundleIssue] = []
+    budget = Budget(str(path))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in _plain(archive, issues):
+                _add(files, archive, member, budget)
+    except (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError) as error:
+        raise BundleError(f"{str(path)!r} is not a readable zip file: {error}") from error
+    return files, issues
+
+
+def _plain(archive: zipfile.ZipFile, issues: list[BundleIssue]) -> Iterator[zipfile.ZipInfo]:
+    """The members that are files of the bundle."""
+    for member in archive.infolist():
+        name = member.filename
+        if any(is_skipped(part) for part in name.split("/")):
+            issues.append(BundleIssue("skipped-file", "info", name, "left by a tool; not read"))
+        elif not member.is_dir():
+            yield member
+
+
+def _add(
+    files: dict[str, Blob], archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget
+) -> None:
+    name = member.orig_filename
+    check_path(name)
+    mode = member.external_attr >> 16 if member.create_system == _UNIX else 0
+    if name in files or (stat.S_IFMT(mode) not in {0, stat.S_IFREG}):
+        raise BundleError(f"{name!r} is a link, a device or there twice", file=name)
+    if member.file_size > MAX_RATIO * max(member.compress_size, 1024):
+        raise BundleError(f"{name!r} unpacks to more than {MAX_RATIO} times its size", file=name)
+    budget.add(name, member.file_size)
+    data = bytearray()
+    with archive.open(member) as opened:
+        while chunk := opened.read(_CHUNK):
+            data += chunk
+            if len(data) > member.file_size:
+                raise BundleError(f"{name!r} is larger than it says", file=name)
+    files[name] = Blob(bytes(data), bool(mode & stat.S_IXUSR))

@@ -1,0 +1,84 @@
+"""Read a folder without following any link, however it changes while being read."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from skilljuror.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, Budget, check_name, is_skipped
+from skilljuror.errors import BundleError
+from skilljuror.models.bundle import Blob, BundleIssue
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def read_folder(root: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
+    """Every regular file below `root`. Raises BundleError for links, devices, odd names and
+    anything over the limits."""
+    budget, issues = Budget(str(root)), list[BundleIssue]()
+    try:
+        handle = os.open(root.resolve(), _DIRECTORY)
+    except OSError as error:
+        raise BundleError(
+            f"{str(root)!r} cannot be opened as a folder: {error.strerror}"
+        ) from error
+    try:
+        files = dict(_walk(handle, "", 1, budget, issues))
+    finally:
+        os.close(handle)
+    return files, issues
+
+
+def _walk(
+    folder: int, prefix: str, depth: int, budget: Budget, issues: list[BundleIssue]
+) -> Iterator[tuple[str, Blob]]:
+    if depth > MAX_DEPTH:
+        raise BundleError(f"{prefix!r} lies deeper than {MAX_DEPTH} folders", file=prefix)
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    for name in names:
+        path = f"{prefix}{name}"
+        if is_skipped(name):
+            issues.append(BundleIssue("skipped-file", "info", path, "left by a tool; not read"))
+            continue
+        check_name(name, path)
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISDIR(mode):
+            inner = _open(name, path, folder, _DIRECTORY)
+            try:
+                yield from _walk(inner, f"{path}/", depth + 1, budget, issues)
+            finally:
+                os.close(inner)
+        elif stat.S_ISREG(mode):
+            yield path, _read(name, path, folder, budget, issues)
+        else:
+            raise BundleError(
+                f"{path!r} is {_what(mode)}; only files and folders are read", file=path
+            )
+
+
+def _what(mode: int) -> str:
+    return "a symbolic link" if stat.S_ISLNK(mode) else "a device, a socket or a pipe"
+
+
+def _open(name: str, path: str, folder: int, flags: int) -> int:
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        raise BundleError(f"{path!r} cannot be opened: {error.strerror}", file=path) from error
+
+
+def _read(name: str, path: str, folder: int, budget: Budget, issues: list[BundleIssue]) -> Blob:
+    handle = _open(name, path, folder, _FILE)
+    with os.fdopen(handle, "rb") as opened:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise BundleError(f"{path!r} changed while it was read", file=path)
+        budget.add(path, status.st_size)
+        data = opened.read(MAX_FILE_BYTES + 1)
+    budget.add(path, len(data) - status.st_size) if len(data) > status.st_size else None
+    if status.st_mode & (stat.S_ISUID | stat.S_ISGID | stat.S_IWOTH):
+        message = "set-id and world-write bits are not kept"
+        issues.append(BundleIssue("odd-mode", "warning", path, message))
+    return Blob(data, bool(status.st_mode & stat.S_IXUSR))

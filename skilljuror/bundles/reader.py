@@ -1,0 +1,76 @@
+"""Load a bundle: a folder of skills, one skill's folder, or a zip file of either."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+from skilljuror.bundles.archive import read_archive
+from skilljuror.bundles.content import content_issues
+from skilljuror.bundles.folder import read_folder
+from skilljuror.bundles.limits import check_name
+from skilljuror.bundles.skills import find_skills, skill_issues
+from skilljuror.errors import BundleError
+from skilljuror.knowledge.classes import is_root_name
+from skilljuror.models.bundle import Blob, Bundle, BundleIssue
+
+
+def load_bundle(path: Path, name: str | None = None) -> Bundle:
+    """The bundle at `path`; nothing in it is executed, imported or followed.
+
+    Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
+    own name. `name` is the slug of the source, by default that of the folder. Raises BundleError.
+    """
+    path = Path(path)
+    if path.is_dir():
+        files, issues = read_folder(path)
+        label = path.resolve().name
+    elif path.is_file():
+        files, issues = read_archive(path)
+        label = path.resolve().stem
+    else:
+        raise BundleError(f"there is no folder or zip file at {str(path)!r}", file=str(path))
+    if any("/" not in inner and is_root_name(inner) for inner in files):
+        folder = label or "skill"
+        check_name(folder, str(path))
+        files = {f"{folder}/{inner}": blob for inner, blob in files.items()}
+        issues = [_moved(issue, folder) for issue in issues]
+    return make_bundle(name or slug(label), files, str(path), issues)
+
+
+def make_bundle(
+    name: str, files: dict[str, Blob], source: str = "", issues: list[BundleIssue] | None = None
+) -> Bundle:
+    """A Bundle from files in memory, with its skills found and its issues noted."""
+    ordered = {path: files[path] for path in sorted(files, key=str.encode)}
+    skills = find_skills(ordered)
+    found = [
+        *(issues or ()),
+        *_collisions(ordered),
+        *skill_issues(ordered, skills),
+        *content_issues(ordered),
+    ]
+    found.sort(key=lambda issue: (issue.file, issue.line or 0, issue.rule, issue.message))
+    return Bundle(name, ordered, skills, source, tuple(found))
+
+
+def slug(text: str) -> str:
+    """A name for a source: lower-case letters, digits and single hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].rstrip("-") or "source"
+
+
+def _moved(issue: BundleIssue, folder: str) -> BundleIssue:
+    return BundleIssue(
+        issue.rule, issue.severity, f"{folder}/{issue.file}", issue.message, issue.line
+    )
+
+
+def _collisions(files: dict[str, Blob]) -> Iterator[BundleIssue]:
+    """Paths that are one and the same on some file systems."""
+    seen: dict[str, str] = {}
+    for path in files:
+        key = unicodedata.normalize("NFC", path).casefold()
+        if key in seen:
+            message = f"differs from {seen[key]!r} only in case or Unicode form"
+            yield BundleIssue("path-collision", "warning", path, message)
+        seen.setdefault(key, path)

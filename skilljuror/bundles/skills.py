@@ -1,0 +1,95 @@
+"""Find the skills of a bundle and what skills-ref says about them."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from skilljuror.bundles.limits import MAX_NAME
+from skilljuror.knowledge.classes import is_root_name
+from skilljuror.knowledge.frontmatter import frontmatter_end, parse_frontmatter, plain_field
+from skilljuror.knowledge.text import read_text
+from skilljuror.models.bundle import Blob, BundleIssue, Skill
+
+MAX_VALIDATED = 16_384
+"""Characters of frontmatter that skills-ref is asked about; its parser is slow."""
+
+
+def find_skills(files: dict[str, Blob]) -> tuple[Skill, ...]:
+    """The outermost folders with a SKILL.md (in any case), in bytewise path order."""
+    roots: dict[str, str] = {}
+    for path in sorted(files, key=lambda name: (PurePosixPath(name).name != "SKILL.md", name)):
+        folder = str(PurePosixPath(path).parent)
+        if is_root_name(path) and files[path].text is not None:
+            roots.setdefault(folder, path)
+    outer = [
+        folder
+        for folder in roots
+        if not any(str(above) in roots for above in PurePosixPath(folder).parents)
+    ]
+    return tuple(_skill(folder, roots[folder], files) for folder in sorted(outer, key=str.encode))
+
+
+def _skill(folder: str, path: str, files: dict[str, Blob]) -> Skill:
+    text = read_text(files[path])
+    fields, _ = parse_frontmatter(text.lines if text else ())
+    name = plain_field(fields, "name") or PurePosixPath(folder).name
+    return Skill(name[:MAX_NAME], folder, path, plain_field(fields, "description"))
+
+
+def skill_issues(files: dict[str, Blob], skills: tuple[Skill, ...]) -> Iterator[BundleIssue]:
+    """What is odd about the roots: names, missing or invalid frontmatter, nesting."""
+    roots = {skill.path for skill in skills}
+    for path, blob in files.items():
+        if not is_root_name(path):
+            continue
+        if path not in roots:
+            yield _nested(path, blob)
+        elif not path.endswith("/SKILL.md"):
+            message = "is not spelled SKILL.md; many agents do not find it"
+            yield BundleIssue("root-name", "warning", path, message)
+    for skill in skills:
+        yield from _frontmatter_issues(skill, files[skill.path])
+
+
+def _nested(path: str, blob: Blob) -> BundleIssue:
+    if blob.text is None:
+        return BundleIssue("root-unreadable", "error", path, "is not UTF-8 text; it is no root")
+    message = "lies inside another skill's folder, or beside its root; it counts as support"
+    return BundleIssue("nested-root", "warning", path, message)
+
+
+def _frontmatter_issues(skill: Skill, blob: Blob) -> Iterator[BundleIssue]:
+    text = read_text(blob)
+    lines = text.lines if text else ()
+    end = frontmatter_end(lines)
+    if not end:
+        yield BundleIssue("frontmatter-missing", "warning", skill.path, "has no frontmatter", 1)
+        return
+    _, problem = parse_frontmatter(lines)
+    if problem:
+        yield BundleIssue("frontmatter-invalid", "warning", skill.path, problem, 1)
+    content = "\n".join(lines)
+    if sum(len(line) for line in lines[:end]) > MAX_VALIDATED:
+        yield BundleIssue("frontmatter-long", "warning", skill.path, "too long to validate", 1)
+        return
+    for finding in _validated(content, PurePosixPath(skill.directory).name):
+        yield BundleIssue("skills-ref", "warning", skill.path, " ".join(finding.split()), 1)
+
+
+def _validated(content: str, folder: str) -> list[str]:
+    """What skills-ref finds in the text of a root; it is given text, never a path to open."""
+    from skills_ref.errors import SkillError
+    from skills_ref.parser import parse_frontmatter as parse
+    from skills_ref.validator import validate_metadata
+
+    try:
+        metadata, _ = parse(content)
+        return list(validate_metadata(metadata, Path(folder)))
+    except (
+        SkillError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+    ) as error:
+        return [str(error)]

@@ -1,0 +1,129 @@
+"""What stands in a bundle, gathered without any map: lines, rendered blocks, code."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markers import embedded_files, is_marker
+from skilljuror.knowledge.text import Text
+from skilljuror.models.bundle import Blob
+
+_HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
+_WORD = re.compile(r"\w+")
+
+Lines = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The multisets of one side of a comparison."""
+
+    lines: Counter[str] = field(default_factory=Counter)
+    """Non-blank lines, heading levels folded."""
+    blocks: dict[str, Counter[str]] = field(default_factory=dict)
+    """Markdown file -> its rendered top-level blocks, fences apart."""
+    texts: Counter[Lines] = field(default_factory=Counter)
+    """Contents of fences and of files that are not Markdown."""
+    whole: dict[str, Lines] = field(default_factory=dict)
+    """Markdown file -> all its lines, in case the other side carries it inside a fence."""
+    fences: dict[str, Counter[Lines]] = field(default_factory=dict)
+    """Markdown file -> contents of its fences."""
+
+
+def gather(texts: Mapping[str, Text]) -> Evidence:
+    """The evidence of a bundle's text files."""
+    found = Evidence()
+    for path, text in texts.items():
+        found.lines.update(folded(text.lines))
+        if is_markdown(path):
+            _add_markdown(found, path, text.lines)
+        elif any(line.strip() for line in text.lines):
+            found.texts[text.lines] += 1
+    return found
+
+
+def folded(lines: Iterable[str]) -> list[str]:
+    """Non-blank lines without white space at the edges and with heading levels folded."""
+    return [_HASHES.sub("#", line).strip() for line in lines if line.strip()]
+
+
+def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
+    document = Document(lines)
+    blocks: Counter[str] = Counter()
+    fences: Counter[Lines] = Counter()
+    for html, start, end in document.html:
+        kind, _, body = html.partition("\0")
+        if kind == "fence":
+            content = _content(lines[start:end])
+            if any(line.strip() for line in content):
+                fences[content] += 1
+        elif not (kind == "heading" and _marks(document, start)):
+            blocks[f"{kind}\0{body}"] += 1
+    found.blocks[path] = blocks
+    found.fences[path] = fences
+    found.whole[path] = lines
+
+
+def _content(lines: Sequence[str]) -> Lines:
+    """The lines inside a fence, whether or not it is closed."""
+    mark = lines[0].strip()[:1]
+    last = lines[-1].strip()
+    closed = len(lines) > 1 and len(last) >= 3 and set(last) == {mark}
+    return tuple(lines[1:-1] if closed else lines[1:])
+
+
+def _marks(document: Document, start: int) -> bool:
+    return any(one.start == start and is_marker(one.title) for one in document.headings)
+
+
+def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:
+    """Rendered blocks and file contents of the parent that do not stand in the variant.
+
+    A Markdown file that one side carries whole inside a fence is compared as text.
+    """
+    inside = _fenced_whole(parent.whole, variant)
+    outside = _fenced_whole(variant.whole, parent)
+    wanted, wanted_texts = _totals(parent, inside)
+    have, have_texts = _totals(variant, outside)
+    wanted_texts.update(parent.whole[path] for path in inside)
+    have_texts.update(variant.whole[path] for path in outside)
+    lost = [" ".join(block.split()) for block in (wanted - have).elements()]
+    lost += [" ".join(lines[:3]) for lines in (wanted_texts - have_texts).elements()]
+    return sorted(lost)
+
+
+def _fenced_whole(files: Mapping[str, Lines], other: Evidence) -> set[str]:
+    """Markdown files of one side that stand as the content of a fence on the other."""
+    fences: Counter[Lines] = Counter(other.texts)
+    for contents in other.fences.values():
+        fences.update(contents)
+    found = set()
+    for path, lines in files.items():
+        if lines not in other.whole.values() and fences[lines] > 0:
+            fences[lines] -= 1
+            found.add(path)
+    return found
+
+
+def _totals(side: Evidence, skipped: set[str]) -> tuple[Counter[str], Counter[Lines]]:
+    blocks: Counter[str] = Counter()
+    texts = Counter(side.texts)
+    for path in side.blocks:
+        if path not in skipped:
+            blocks.update(side.blocks[path])
+            texts.update(side.fences[path])
+    return blocks, texts
+
+
+def words(texts: Iterable[str]) -> set[str]:
+    """Every word, case folded."""
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+def carried_blobs(root: Text) -> dict[str, Blob]:
+    """The files a flat SKILL.md carries in fences, by path."""
+    found = embedded_files(Document(root.lines))
+    return {file.path: file.blob for file in found if file.fenced}

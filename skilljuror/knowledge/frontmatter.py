@@ -1,0 +1,55 @@
+"""The frontmatter of a SKILL.md: where it ends, and what it says."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+MAX_FRONTMATTER = 32_768
+"""Characters of frontmatter that are parsed at all."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases, so that a small file cannot grow without bound."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not read in frontmatter")
+        return super().compose_node(parent, index)
+
+
+def frontmatter_end(lines: Sequence[str]) -> int:
+    """Number of lines of the frontmatter with both of its `---` lines; 0 when there is none."""
+    if not lines or lines[0].rstrip() != "---":
+        return 0
+    for number, line in enumerate(lines[1:], start=2):
+        if line.rstrip() == "---":
+            return number
+    return 0
+
+
+def parse_frontmatter(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]:
+    """The fields of the frontmatter and a problem, if it has one; never raises."""
+    end = frontmatter_end(lines)
+    if not end:
+        return {}, "there is no frontmatter"
+    source = "\n".join(lines[1 : end - 1])
+    if len(source) > MAX_FRONTMATTER:
+        return {}, f"the frontmatter is longer than {MAX_FRONTMATTER} characters"
+    try:
+        fields = yaml.load(source, Loader=_Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return {}, "the frontmatter is not YAML: " + " ".join(str(error).split())
+    if fields is None:
+        return {}, "the frontmatter is empty"
+    if not isinstance(fields, dict):
+        return {}, "the frontmatter is not a mapping"
+    return {str(key): value for key, value in fields.items()}, None
+
+
+def plain_field(fields: dict[str, Any], name: str) -> str | None:
+    """A field as one line of text; None when it is missing, empty or no scalar."""
+    value = fields.get(name)
+    if value is None or isinstance(value, dict | list):
+        return None
+    return " ".join(str(value).split()) or None

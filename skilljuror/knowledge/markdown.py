@@ -1,0 +1,192 @@
+"""An index of Markdown: which lines are which block. Text is never rendered back from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from skilljuror.knowledge.frontmatter import frontmatter_end
+
+_PARSER = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A top-level heading; lines are 0-based and half-open."""
+
+    start: int
+    end: int
+    level: int
+    title: str
+    setext: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A top-level block; lines are 0-based and half-open."""
+
+    kind: str
+    start: int
+    end: int
+    info: str = ""
+    markup: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A link reference definition, wherever it stands; lines are 0-based and half-open."""
+
+    key: str
+    label: str
+    href: str
+    title: str
+    start: int
+    end: int
+
+
+class Document:
+    """One Markdown file, indexed once. Frontmatter counts as blank lines, so numbers stay."""
+
+    def __init__(self, lines: Sequence[str], *, skip: int | None = None) -> None:
+        self.lines = tuple(lines)
+        self.skip = frontmatter_end(self.lines) if skip is None else skip
+        self.env: dict[str, Any] = {}
+        source = [""] * self.skip + [_clean(line) for line in self.lines[self.skip :]]
+        self.tokens = _PARSER.parse("\n".join(source) + "\n", self.env)
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """Top-level headings in order."""
+        return tuple(
+            Heading(
+                token.map[0],
+                token.map[1],
+                int(token.tag[1]),
+                self.tokens[number + 1].content,
+                token.markup in {"=", "-"},
+            )
+            for number, token in enumerate(self.tokens)
+            if token.type == "heading_open" and token.level == 0 and token.map
+        )
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Top-level blocks in order, link reference definitions included."""
+        return tuple(
+            Block(token.type, *self._extent(token), token.info.strip(), token.markup)
+            for token in self.tokens
+            if token.level == 0 and token.nesting >= 0 and token.map
+        )
+
+    def _extent(self, token: Token) -> tuple[int, int]:
+        """Line range of a block, cut to the file and freed of trailing blank lines."""
+        start, end = token.map or (0, 0)
+        end = min(end, len(self.lines))
+        while end > start + 1 and token.type != "fence" and not self.lines[end - 1].strip():
+            end -= 1
+        return start, end
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """Every link reference definition in order; the first of a key is the one that counts."""
+        return tuple(
+            Definition(
+                str(token.meta["id"]),
+                str(token.meta["label"]),
+                str(token.meta["url"]),
+                str(token.meta["title"]),
+                *(token.map or (0, 0)),
+            )
+            for token in self.tokens
+            if token.type == "definition"
+        )
+
+    @cached_property
+    def prose(self) -> frozenset[int]:
+        """0-based numbers of the lines that hold inline text (no code, no HTML blocks)."""
+        return frozenset(
+            line
+            for token in self.tokens
+            if token.type == "inline" and token.map
+            for line in range(*token.map)
+        )
+
+    @cached_property
+    def html(self) -> tuple[tuple[str, int, int], ...]:
+        """Every top-level block as (HTML, start, end); heading levels are folded into one."""
+        found: list[tuple[str, int, int]] = []
+        number = 0
+        while number < len(self.tokens):
+            last = _closing(self.tokens, number)
+            token = self.tokens[number]
+            if token.type != "definition" and token.map:
+                group = self.tokens[number : last + 1]
+                text = _PARSER.renderer.render(group, _PARSER.options, self.env)
+                kind = "heading" if token.type == "heading_open" else token.type
+                body = text[4:-6] if kind == "heading" else text
+                found.append((f"{kind}\0{body}", *self._extent(token)))
+            number = last + 1
+        return tuple(found)
+
+    def paragraph(self, start: int, end: int) -> str | None:
+        """Source of the first top-level paragraph within the lines, folded to one line."""
+        for number, token in enumerate(self.tokens):
+            top = token.type == "paragraph_open" and token.level == 0
+            if top and token.map and start <= token.map[0] < end:
+                return " ".join(self.tokens[number + 1].content.split())
+        return None
+
+
+def _clean(line: str) -> str:
+    """A line as the parser may see it: a carriage return must not become a line end."""
+    return line.rstrip("\r").replace("\r", " ").replace("\0", "�") if "\r" in line else line
+
+
+def _closing(tokens: Sequence[Token], number: int) -> int:
+    depth = 0
+    for last in range(number, len(tokens)):
+        depth += tokens[last].nesting
+        if depth == 0:
+            return last
+    return len(tokens) - 1
+
+
+CLOSERS = (
+    "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
+    "</pre>", "</script>", "</style>", "</textarea>",
+)  # fmt: skip
+
+
+def is_closed(lines: Sequence[str]) -> bool:
+    """Whether a heading that follows these lines would be read as a heading."""
+    probe = [*lines, "", "# end"]
+    headings = Document(probe, skip=0).headings
+    return bool(headings) and headings[-1].start == len(probe) - 1
+
+
+def closer(lines: Sequence[str]) -> str | None:
+    """The line that closes what the lines leave open: "" when nothing is, None when none does."""
+    blocks = Document(lines, skip=0).blocks
+    tail = lines[blocks[-1].start :] if blocks else lines
+    if is_closed(tail):
+        return ""
+    longest = max((len(block.markup) for block in blocks[-1:]), default=3)
+    own = [blocks[-1].markup] if blocks[-1].kind == "fence" and longest > 5 else []
+    return next((line for line in [*CLOSERS, *own] if is_closed([*tail, line])), None)
+
+
+def plain(source: str) -> str:
+    """Inline Markdown without its marks: text and code as a reader sees them, on one line."""
+    token = _PARSER.parseInline(source)[0]
+    return " ".join("".join(_plain(child) for child in token.children or ()).split())
+
+
+def _plain(token: Token) -> str:
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    if token.type in {"text", "text_special"}:
+        return token.content
+    return token.content if token.type == "code_inline" else ""

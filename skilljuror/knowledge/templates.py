@@ -1,0 +1,102 @@
+"""The closed set of lines that a plan may generate. Everything else is copied.
+
+A template is one line with named holes. A hole is filled with words, paths and headings copied
+from the source, or with a count. The same table makes the lines and recognises them again.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from skilljuror.errors import TransformError
+
+TEMPLATES: dict[str, str] = {
+    "blank": "",
+    "rule": "---",
+    "field-name": "name: {name}",
+    "field-description": "description: {description}",
+    "skill-title": "# {title}",
+    "configuration": "Configuration for `{path}`:",
+    "directory": "Run the commands of this section from the `{path}` directory.",
+    "shared": "# Shared material",
+    "marker": "{hashes} {kind} `{path}`",
+    "fence-open": "{fence}{info}",
+    "fence-close": "{fence}",
+    "closer": "{line}",
+    "definition": "{line}",
+    "routing": "## Supporting files",
+    "routing-lead": "Open a file when its row fits the step at hand; paths start at this folder.",
+    "row-topics": "- [{path}]({link}): open when the task involves {topics}.",
+    "row-topics-cue": "- [{path}]({link}): open when the task involves {topics}. Why: {cue}",
+    "row-cue": "- [{path}]({link}): open when this applies: {cue}",
+    "row-script": "- `{path}`: run or open when a step names it.",
+    "row-script-cue": "- `{path}`: run or open when a step names it. Why: {cue}",
+    "row-file": "- `{path}`: open when a step names it.",
+    "row-file-cue": "- `{path}`: open when a step names it. Why: {cue}",
+    "row-folder": "- `{path}/` ({count} files: {names}): open one when a step names it.",
+    "row-data": "- `{path}`: data; use when a step or a script names it.",
+    "row-data-folder": "- `{path}/` ({count} files: {names}): data; use when a step or a script names it.",
+    "reference-title": "# {title}",
+    "contents": "## Contents",
+    "contents-row": "- {title}",
+}
+"""name -> line. Rows of the routing table start with "row-"."""
+
+FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition"})
+"""Templates whose line is punctuation or a copy, so that its text alone does not name it."""
+COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link"})
+"""Holes that are not filled with words of the source: counts, marks, and links made of paths."""
+
+_HOLE = re.compile(r"\{([a-z]+)\}")
+
+
+def fill(template: str, params: Mapping[str, str]) -> str:
+    """The generated line. Raises TransformError for an unknown template or a wrong hole."""
+    pattern = TEMPLATES.get(template)
+    if pattern is None:
+        raise TransformError(
+            f"unknown template {template!r}; choose one of {', '.join(sorted(TEMPLATES))}"
+        )
+    holes = set(_HOLE.findall(pattern))
+    if holes != set(params) or any("\n" in value for value in params.values()):
+        raise TransformError(
+            f"template {template!r} takes one line for each of {sorted(holes)}, not {sorted(params)}"
+        )
+    return _HOLE.sub(lambda hole: params[hole[1]], pattern)
+
+
+def recognise(line: str) -> str | None:
+    """The template that a generated line was made by, or None; punctuation counts as made."""
+    stripped = line.strip()
+    if not stripped:
+        return "blank"
+    for name in _BY_LENGTH:
+        if name not in FREE and name != "fence-open" and _fits(name, line):
+            return name
+    if stripped in {"---", "-->", "?>", ">", "]]>"} or stripped.startswith(("```", "~~~", "</")):
+        return "fence-close"
+    return None
+
+
+@lru_cache(maxsize=len(TEMPLATES))
+def _literals(name: str) -> tuple[str, ...]:
+    return tuple(_HOLE.split(TEMPLATES[name])[::2])
+
+
+def _fits(name: str, line: str) -> bool:
+    """Whether the literal parts of a template occur in the line, in order, edge to edge."""
+    parts = _literals(name)
+    if len(parts) == 1:
+        return line == parts[0]
+    if not line.startswith(parts[0]) or not line.endswith(parts[-1]):
+        return False
+    place = len(parts[0])
+    for part in parts[1:-1]:
+        place = line.find(part, place)
+        if place < 0:
+            return False
+        place += len(part)
+    return place <= len(line) - len(parts[-1])
+
+
+_BY_LENGTH = sorted(TEMPLATES, key=lambda name: (-sum(map(len, _literals(name))), name))

@@ -1,0 +1,247 @@
+"""The proof that a variant on disk says what its parent said: nothing lost, nothing made up.
+
+The plan is a claim. Each check below either uses it only to rebuild the parent, byte for byte,
+or does not use it at all.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from skilljuror.errors import TransformError
+from skilljuror.knowledge.classes import is_root_name, resource_class
+from skilljuror.knowledge.evidence import (
+    carried_blobs,
+    folded,
+    gather,
+    missing_blocks,
+    words,
+)
+from skilljuror.knowledge.headings import shift_line
+from skilljuror.knowledge.markers import is_marker
+from skilljuror.knowledge.render import Sources, carried, copied, rebuild, render, spans
+from skilljuror.knowledge.templates import COUNTED, recognise
+from skilljuror.knowledge.text import Text, read_text
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.plan import Generated, Plan, Substitution
+
+SHOWN = 5
+"""Problems of one kind that are listed; the rest are counted."""
+_CHANGING = re.compile(r"[^\s()\[\]`\"'<>|,;]+")
+
+
+def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
+    """Every reason why the variant is not proved to carry its parent; empty means proved."""
+    problems = [*_files(plan, parent, variant)]
+    if problems:
+        return tuple(problems)
+    for check in (_rebuilt, _told_once, _changes, _made_lines, _lines, _blocks, _code):
+        found = list(check(plan, parent, variant))
+        problems += found[:SHOWN]
+        if len(found) > SHOWN:
+            problems.append(f"… and {len(found) - SHOWN} more of this kind")
+    return tuple(problems)
+
+
+def _files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """The variant holds the planned files and no other; every parent file is accounted for."""
+    try:
+        expected = render(plan, parent)
+    except TransformError as error:
+        yield f"the plan does not fit its parent: {error.message}"
+        return
+    for path in sorted(expected.keys() ^ variant.files.keys()):
+        yield f"{path!r} is {'missing' if path in expected else 'not planned'}"
+    for path in sorted(expected.keys() & variant.files.keys()):
+        if expected[path] != variant.files[path]:
+            yield f"{path!r} differs from what the plan renders"
+    for target, path in sorted(plan.sidecars.items()):
+        if variant.files.get(target) != parent.files.get(path):
+            yield f"{target!r} is not a copy of {path!r}"
+    yield from _unaccounted(plan, parent)
+
+
+def _unaccounted(plan: Plan, parent: Bundle) -> Iterator[str]:
+    told = carried(plan) | set(plan.sidecars.values())
+    for path, blob in sorted(parent.files.items()):
+        if path in plan.dropped and blob.data.strip():
+            yield f"{path!r} was dropped and is not empty"
+        if path not in plan.dropped and path not in told:
+            yield f"{path!r} is carried nowhere"
+
+
+def _rebuilt(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """The parent's files come back byte for byte from the variant and the plan."""
+    try:
+        files, problems = rebuild(plan, variant.files)
+    except TransformError as error:
+        yield f"the parent cannot be rebuilt: {error.message}"
+        return
+    yield from problems
+    for path, data in files.items():
+        if path not in parent.files or parent.files[path].data != data:
+            yield f"{path!r} does not come back byte for byte"
+
+
+def _told_once(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Every parent line is copied once or left out for a reason that its text shows."""
+    told: Counter[tuple[str, int]] = Counter()
+    for piece in (piece for file in plan.files for piece, _ in copied(file)):
+        told.update((piece.source, line) for line in range(piece.start, piece.end + 1))
+    for left in plan.omitted:
+        told[left.source, left.line] += 1
+        if not _may_go(left.text):
+            yield f"{left.source!r} line {left.line} was left out: {left.text[:80]!r}"
+    for (path, line), count in sorted(told.items()):
+        if count > 1:
+            yield f"{path!r} line {line} stands {count} times in the variant"
+
+
+def _may_go(line: str) -> bool:
+    """Blank lines, frontmatter delimiters, markers and fences carry no knowledge."""
+    stripped = line.strip()
+    mark = is_marker(stripped.lstrip("#").strip())
+    return not stripped or stripped == "---" or stripped.startswith("```") or mark
+
+
+def _changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Substitutions change paths and anchors only."""
+    for file in plan.files:
+        for change in (one for piece, _ in copied(file) for one in piece.substitutions):
+            if not _only_paths(change):
+                yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
+
+
+def _only_paths(change: Substitution) -> bool:
+    """Whether two lines agree outside path-like tokens, and in their number of tokens."""
+    before, after = _CHANGING.findall(change.before), _CHANGING.findall(change.after)
+    frame = _CHANGING.sub("x", change.before) == _CHANGING.sub("x", change.after)
+    different = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
+    return (
+        frame
+        and len(before) == len(after)
+        and all(_is_path(old) and _is_path(new) for old, new in different)
+    )
+
+
+def _is_path(token: str) -> bool:
+    return any(mark in token for mark in "./#~")
+
+
+def _made_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Generated lines are filled with words and paths of the parent."""
+    known: set[str] | None = None
+    for file in plan.files:
+        for piece in file.pieces:
+            if not isinstance(piece, Generated):
+                continue
+            known = known if known is not None else _known_words(plan, parent)
+            text = " ".join(value for hole, value in piece.params.items() if hole not in COUNTED)
+            strange = words([text]) - known
+            if strange and piece.template != "closer":
+                yield f"{file.path!r} has made-up words in {piece.template!r}: {sorted(strange)}"
+
+
+def _known_words(plan: Plan, parent: Bundle) -> set[str]:
+    sidecars = set(plan.sidecars.values())
+    texts = [blob.text or "" for path, blob in parent.files.items() if path not in sidecars]
+    made = [file.path for file in plan.files] + list(plan.sidecars)
+    return words([*texts, *parent.files, *made, parent.name])
+
+
+def _undone(plan: Plan, variant: Bundle) -> dict[str, Text]:
+    """The variant's text files with every substitution taken back; sidecars apart."""
+    sources = Sources(variant.files)
+    found = {}
+    for file in plan.files:
+        lines = list(sources.text(file.path).lines)
+        for piece, first in copied(file):
+            for change in piece.substitutions:
+                place = first + change.line - piece.start
+                lines[place] = _taken_back(lines[place], change, piece.shift)
+        found[file.path] = Text(tuple(lines))
+    return found
+
+
+def _taken_back(line: str, change: Substitution, shift: int) -> str:
+    if line == change.after:
+        return change.before
+    shifted = shift_line(change.after, shift)
+    return shift_line(change.before, shift) if line == shifted else line
+
+
+def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, Text]:
+    sidecars = set(plan.sidecars.values())
+    texts = {
+        path: read_text(blob)
+        for path, blob in parent.files.items()
+        if path not in sidecars and path not in plan.dropped
+    }
+    return {path: text for path, text in texts.items() if text is not None}
+
+
+def _lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """No non-blank line of the parent is missing; every line on top is of a known template."""
+    there: Counter[str] = Counter()
+    for text in _parent_texts(plan, parent).values():
+        there.update(folded(text.lines))
+    here: Counter[str] = Counter()
+    for text in _undone(plan, variant).values():
+        here.update(folded(text.lines))
+    for line in sorted((there - here).keys()):
+        if not _may_go(line):
+            yield f"a line of the parent is missing: {line[:120]!r}"
+    made = _made(plan, variant)
+    for line in sorted((here - there).keys() - made):
+        yield f"a line was added: {line[:120]!r}"
+
+
+def _made(plan: Plan, variant: Bundle) -> set[str]:
+    """The generated lines whose text a template explains."""
+    sources = Sources(variant.files)
+    lines: list[str] = []
+    for file in plan.files:
+        for span in spans(file):
+            if isinstance(span.piece, Generated):
+                lines += sources.text(file.path).lines[span.start : span.end]
+    return set(folded(line for line in lines if recognise(line) is not None))
+
+
+def _blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Every top-level block of the parent renders to the same HTML somewhere in the variant."""
+    there, here = gather(_parent_texts(plan, parent)), gather(_undone(plan, variant))
+    for block in missing_blocks(there, here):
+        yield f"a block of the parent reads differently: {block[:160]!r}"
+
+
+def _code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Every code file of the parent stands in the variant with the same bytes, as a file or as
+    the content of a fence under its own path."""
+    have = _code_of(variant, everything=True)
+    for path, digest in sorted(_code_of(parent, everything=False)):
+        if not any(digest == other and _same_tail(path, there) for there, other in have):
+            yield f"code {path!r} does not stand in the variant with the same bytes"
+
+
+def _code_of(bundle: Bundle, *, everything: bool) -> set[tuple[str, str]]:
+    """(path, sha256) of code files, and of code carried in the fences of roots."""
+    blobs: dict[str, Blob] = dict(bundle.files)
+    for path, blob in bundle.files.items():
+        text = read_text(blob) if is_root_name(path) else None
+        if text is not None:
+            folder = str(PurePosixPath(path).parent)
+            blobs |= {f"{folder}/{name}": one for name, one in carried_blobs(text).items()}
+    return {
+        (path, blob.sha256)
+        for path, blob in blobs.items()
+        if everything or resource_class(path, blob) == "code"
+    }
+
+
+def _same_tail(path: str, other: str) -> bool:
+    """Whether two paths name the same file below a skill's folder: one ends with the other's
+    parts without the first."""
+    mine, theirs = PurePosixPath(path).parts, PurePosixPath(other).parts
+    short = min(len(mine), len(theirs)) - 1
+    return short <= 0 or mine[-short:] == theirs[-short:]

@@ -1,0 +1,182 @@
+"""Build the variants of a source, prove each from disk, and write the audit record."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import skilljuror
+from skilljuror.bundles import load_bundle, write_bundle
+from skilljuror.bundles.reader import slug
+from skilljuror.errors import SkilljurorError, TransformError
+from skilljuror.files import fresh_dir, read_record, write_record
+from skilljuror.knowledge.render import render
+from skilljuror.knowledge.verify import verify
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Plan
+from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
+from skilljuror.pipeline.pool import each
+from skilljuror.registry import resolve
+from skilljuror.tokens import tokenizer_name
+from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.base import Transform
+
+DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
+RECORD = "build.json"
+VARIANTS = "variants"
+
+
+def build_source(
+    source: Path,
+    target: Path,
+    *,
+    variants: Sequence[str] = DEFAULT_VARIANTS,
+    options: dict[str, Any] | None = None,
+) -> BuildRecord:
+    """Build `variants` of the bundle at `source` into the folder `target`, whole or not at all.
+
+    Each variant is written, loaded again from disk and proved against its parent; a variant that
+    cannot be proved raises TransformError and nothing is written. Raises BundleError for a source
+    that cannot be read safely.
+    """
+    options = dict(options or {})
+    bundle = load_bundle(source, options.get("name"))
+    with fresh_dir(target) as staging:
+        made: dict[str, Bundle] = {"source": bundle}
+        plans: dict[str, Plan] = {}
+        for transform in _in_order(variants):
+            parent = made[transform.parent]
+            plan = transform.plan(parent, options)
+            folder = staging / VARIANTS / transform.variant
+            write_bundle(render(plan, parent), folder)
+            variant = load_bundle(folder, bundle.name)
+            _prove(plan, parent, variant)
+            made[transform.variant], plans[transform.variant] = variant, plan
+        record = _record(made, plans, options)
+        write_record(staging / RECORD, record)
+    return record
+
+
+def build_many(
+    sources: Sequence[Path],
+    target: Path,
+    jobs: int = 1,
+    *,
+    variants: Sequence[str] = DEFAULT_VARIANTS,
+    options: dict[str, Any] | None = None,
+) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
+    """(name, record) for each source as it is done, each a whole build in `target/<name>/`.
+
+    A source that fails yields its error in place of the record; the others go on. Names are the
+    slugs of the sources; a repeated one gets -2, -3, …
+    """
+    tasks = [
+        (name, source, target / name, tuple(variants), dict(options or {}))
+        for name, source in zip(_names(sources), sources, strict=True)
+    ]
+    for task, done in each(_build_task, tasks, jobs):
+        yield task[0], done
+
+
+Task = tuple[str, Path, Path, tuple[str, ...], dict[str, Any]]
+
+
+def _build_task(task: Task) -> BuildRecord | SkilljurorError:
+    name, source, target, variants, options = task
+    try:
+        return build_source(source, target, variants=variants, options={"name": name, **options})
+    except SkilljurorError as error:
+        return error
+
+
+def _names(sources: Sequence[Path]) -> list[str]:
+    names: list[str] = []
+    for source in sources:
+        base = slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
+        count, name = 2, base
+        while name in names:
+            name, count = f"{base}-{count}", count + 1
+        names.append(name)
+    return names
+
+
+def _in_order(variants: Sequence[str]) -> Iterator[Transform]:
+    """The transforms asked for, each after the one it is made from."""
+    done: set[str] = {"source"}
+    wanted = list(dict.fromkeys(variants))
+    while wanted:
+        name = wanted.pop(0)
+        transform: Transform = resolve(TRANSFORMS, name, "variant")()
+        if transform.parent not in done:
+            wanted = [transform.parent, name, *(one for one in wanted if one != transform.parent)]
+            continue
+        done.add(transform.variant)
+        yield transform
+
+
+def _prove(plan: Plan, parent: Bundle, variant: Bundle) -> None:
+    problems = verify(plan, parent, variant)
+    if problems:
+        raise TransformError(
+            f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; this is a "
+            "fault of the transform, please report it with the source"
+        )
+
+
+def _record(
+    made: dict[str, Bundle], plans: dict[str, Plan], options: dict[str, Any]
+) -> BuildRecord:
+    source = made["source"]
+    return BuildRecord(
+        name=source.name,
+        skilljuror_version=skilljuror.__version__,
+        engine="plan",
+        options=options,
+        tokenizer=tokenizer_name(),
+        source=manifest("source", None, source),
+        variants=tuple(
+            manifest(name, plan.parent, made[name]) for name, plan in sorted(plans.items())
+        ),
+        plans={name: plan_to_json(plan) for name, plan in sorted(plans.items())},
+        issues=tuple(
+            {
+                "rule": issue.rule,
+                "severity": issue.severity,
+                "file": issue.file,
+                "line": issue.line,
+                "message": issue.message,
+            }
+            for issue in source.issues
+        ),
+    )
+
+
+def load_build(target: Path) -> BuildRecord:
+    """The record of a build. Raises StudyError when it is missing or wrong."""
+    return read_record(BuildRecord, target / RECORD)
+
+
+def verify_build(target: Path) -> tuple[str, ...]:
+    """Every reason why the build on disk is not what its record says; empty means proved again.
+
+    The origin variant stands for the source, which is not asked for.
+    """
+    record = load_build(target)
+    made: dict[str, Bundle] = {}
+    problems: list[str] = []
+    for entry in record.variants:
+        made[entry.variant] = load_bundle(target / VARIANTS / entry.variant, record.name)
+        if made[entry.variant].digest != entry.tree_digest:
+            problems.append(f"{entry.variant}: the files are not those that were built")
+    if "origin" in made and made["origin"].digest == record.source.tree_digest:
+        made["source"] = made["origin"]
+    for entry in record.variants:
+        plan = plan_from_json(record.plans[entry.variant])
+        parent = made.get(entry.parent or "")
+        if parent is None:
+            problems.append(f"{entry.variant}: its parent {entry.parent!r} is not in the build")
+            continue
+        problems += [
+            f"{entry.variant}: {told}" for told in verify(plan, parent, made[entry.variant])
+        ]
+    return tuple(problems)
