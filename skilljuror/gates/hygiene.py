@@ -1,0 +1,46 @@
+"""Does everything that the text points at exist, and nothing lie about that does not belong?"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from skilljuror.gates.findings import Fact, answer, differential
+from skilljuror.gates.pathnames import path_facts
+from skilljuror.gates.pointers import pointer_facts
+from skilljuror.knowledge.units import units_of
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.gate import GateResult
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+
+
+class Hygiene:
+    """Links, anchors, commands, stale paths, litter, collisions, leftovers; all differential."""
+
+    name: ClassVar[str] = "hygiene"
+
+    def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
+        """The answer for one pair; real skills have broken links, so most are inherited."""
+        before, after = units_of(parent), units_of(variant)
+        findings = differential(_facts(parent, before), _facts(variant, after))
+        checked = {
+            "link": sum(unit.kind == "link" for unit in after),
+            "heading": sum(unit.kind == "heading" for unit in after),
+            "path": len(variant.files),
+        }
+        return answer(self.name, (parent, variant), policy, findings, checked)
+
+
+def _facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
+    yield from pointer_facts(bundle, units)
+    yield from path_facts(bundle)
+    yield from _empty_headings(units)
+
+
+def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
+    """Headings without text or a lower heading below them."""
+    content = [unit for unit in units if unit.kind in CONTENT_KINDS and unit.kind != "field"]
+    for unit, following in zip(content, [*content[1:], None], strict=True):
+        if unit.kind != "heading" or unit.generated:
+            continue
+        inside = following and following.file == unit.file
+        if not inside or (following and unit.text not in following.headings):
+            yield Fact("hygiene.empty-heading", unit.text, unit.file, unit.start, unit.text)

@@ -1,0 +1,111 @@
+"""Does the variant say what its parent says, and nothing else? Layout plays no part."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.knowledge.classes import is_root_name
+from skilljuror.knowledge.diff import diff
+from skilljuror.knowledge.units import units_of
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.gate import Finding, GateResult
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitDiff, UnitPair
+
+_FILE_CHANGES = {
+    "content": "knowledge.file-changed",
+    "renamed": "knowledge.file-renamed",
+    "executable": "knowledge.file-mode",
+}
+_ALWAYS_CRITICAL = frozenset({"code", "row", "field"})
+_LOST_SHARE = 0.5
+_LOUD = ("critical", "warning", "caution", "important", "valid", "required", "must")
+
+
+class Knowledge:
+    """Compares units; every loss and every gain is a finding."""
+
+    name: ClassVar[str] = "knowledge"
+
+    def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
+        """The answer for one pair."""
+        found = diff(parent, variant)
+        findings = [
+            *_altered(found.altered),
+            *_lost_files(found, parent),
+            *_missing(found.missing),
+            *_added(found.added),
+            *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in found.moved),
+            *(_pair("knowledge.reworded", pair) for pair in found.reworded),
+        ]
+        checked = {k: n for k, n in found.compared.items() if k in CONTENT_KINDS or k == "file"}
+        return answer(self.name, (parent, variant), policy, findings, checked)
+
+
+def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
+    for pair in sorted(pairs, key=lambda pair: (-_weight(pair.before), pair.before.file)):
+        rule = _FILE_CHANGES.get(pair.change or "", f"knowledge.{pair.change}")
+        yield _pair(rule, pair)
+
+
+def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
+    after = pair.after
+    return finding(
+        Fact(rule, None, after.file, after.start, _told(after), message), _told(pair.before)
+    )
+
+
+def _told(unit: Unit) -> str:
+    """A unit as a person wants to see it: of a file its path, without the digest."""
+    return unit.text.rpartition(" ")[0] if unit.kind == "file" else unit.text
+
+
+def _moved_message(pair: UnitPair) -> str:
+    here = pair.after.headings[-1] if pair.after.headings else ""
+    return f"moved from below {pair.before.headings[-1]!r} to below {here!r}"
+
+
+def _weight(unit: Unit) -> int:
+    """Risk: doubled in a root, below a heading that warns, and inside code. (transforms §5.2)"""
+    loud = any(word in unit.headings[-1].lower() for word in _LOUD) if unit.headings else False
+    return 1 << (is_root_name(unit.file) + loud + (unit.kind == "code"))
+
+
+def _critical(unit: Unit) -> bool:
+    return unit.kind in _ALWAYS_CRITICAL or bool(unit.criticals)
+
+
+def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
+    for unit in sorted(units, key=lambda unit: -_weight(unit)):
+        if unit.kind == "file":
+            yield finding(Fact("knowledge.file-lost", None, unit.file), _told(unit))
+        else:
+            rule = "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
+            yield finding(Fact(rule, None, unit.file, unit.start), unit.text)
+
+
+def _added(units: Iterable[Unit]) -> Iterator[Finding]:
+    for unit in sorted(units, key=lambda unit: -_weight(unit)):
+        yield finding(Fact(_added_rule(unit), None, unit.file, unit.start, _told(unit)))
+
+
+def _added_rule(unit: Unit) -> str:
+    if unit.kind == "file":
+        return "knowledge.file-added"
+    if unit.generated is not None:
+        return "knowledge.routing"
+    return "knowledge.critical-added" if _critical(unit) else "knowledge.added"
+
+
+def _lost_files(found: UnitDiff, parent: Bundle) -> Iterator[Finding]:
+    """Text files most of whose units are missing: wherever the file went, it was not carried."""
+    missing: dict[str, int] = Counter(u.file for u in found.missing if u.kind != "file")
+    if not missing:
+        return
+    sizes: dict[str, int] = defaultdict(int)
+    for unit in units_of(parent):
+        sizes[unit.file] += unit.kind in CONTENT_KINDS
+    for path, count in sorted(missing.items()):
+        if count > _LOST_SHARE * sizes[path]:
+            message = f"{count} of the {sizes[path]} units of {path!r} are missing"
+            yield finding(Fact("knowledge.file-lost", None, path, message=message), path)

@@ -1,0 +1,164 @@
+"""Has the variant the layout that it claims?"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import ClassVar
+
+from skilljuror.gates.findings import Fact, answer, differential, finding
+from skilljuror.knowledge.classes import is_root_name, resource_class
+from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
+from skilljuror.knowledge.units import units_of
+from skilljuror.models.bundle import Bundle, Skill
+from skilljuror.models.gate import GateResult
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+
+ROOT_LINES = 300
+"""PD-1: most lines of a root. (measures §6)"""
+
+_CUE_WORDS = 3
+_CUE = re.compile(
+    r"\b(?:when|whenever|if|for|before|after|while|during|until|unless|because|to|where|why|how"
+    r"|needs?|needed|involves?|appl(?:y|ies)|contains?|covers?|describes?|explains?|lists?|see"
+    r"|read|open|use|steps?|with|about|on)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class Layout:
+    """Root, frontmatter and the structure that each kind of variant promises."""
+
+    name: ClassVar[str] = "layout"
+
+    def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
+        """The answer for one pair; what a kind promises is asked of the variant alone."""
+        promised = [finding(fact) for fact in _PROMISES.get(kind, _nothing)(parent, variant)]
+        findings = [*promised, *differential(_general(parent), _general(variant))]
+        checked = {"root": len(variant.skills), "path": len(variant.files)}
+        return answer(self.name, (parent, variant), policy, findings, checked)
+
+
+def _general(bundle: Bundle) -> Iterator[Fact]:
+    if not bundle.skills:
+        yield Fact("layout.no-root", "", "")
+    roots = {skill.path for skill in bundle.skills}
+    for path in bundle.files:
+        name = PurePosixPath(path).name
+        if is_root_name(path) and path not in roots:
+            yield Fact("layout.nested-root", name, path)
+        elif is_root_name(path) and name != "SKILL.md":
+            yield Fact("layout.root-name", name, path)
+    for skill in bundle.skills:
+        yield from _frontmatter(bundle, skill)
+
+
+def _frontmatter(bundle: Bundle, skill: Skill) -> Iterator[Fact]:
+    fields, problem = parse_frontmatter((bundle.files[skill.path].text or "").split("\n"))
+    missing = [name for name in ("name", "description") if not plain_field(fields, name)]
+    if problem or missing:
+        message = problem or f"the frontmatter has no {' and no '.join(missing)}"
+        yield Fact("layout.frontmatter", message, skill.path, 1, message=message)
+
+
+def _nothing(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    """A kind that promises nothing."""
+    yield from ()
+
+
+def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    if len(parent.skills) != len(variant.skills):
+        message = f"{len(variant.skills)} skill folders, the parent has {len(parent.skills)}"
+        yield Fact("layout.roots", "", "", message=message)
+
+
+def _one_root(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    if len(variant.skills) != 1:
+        message = f"{len(variant.skills)} skill folders, this layout has one"
+        yield Fact("layout.roots", "", "", message=message)
+
+
+def _flat(variant: Bundle) -> Iterator[Fact]:
+    """Text beside the roots; data, binaries, licences and empty files may stay."""
+    roots = {skill.path for skill in variant.skills}
+    for path, blob in variant.files.items():
+        if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
+            yield Fact("layout.flat", path, path)
+
+
+def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    yield from _same_roots(parent, variant)
+    yield from _flat(variant)
+
+
+def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    yield from _one_root(parent, variant)
+    yield from _flat(variant)
+
+
+def _pd(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+    """PD-1, PD-2 and PD-3, read mechanically. (measures §6)"""
+    for skill in variant.skills:
+        lines = len((variant.files[skill.path].text or "").removesuffix("\n").split("\n"))
+        if lines > ROOT_LINES:
+            yield Fact("layout.pd-root-size", "", skill.path, message=f"the root has {lines} lines")
+    support = list(_support(variant))
+    if not support:
+        yield Fact("layout.pd-support", "", "")
+    units = [unit for unit in units_of(variant) if unit.kind in CONTENT_KINDS]
+    for path in support:
+        yield from _named(variant, path, units)
+
+
+def _support(variant: Bundle) -> Iterator[str]:
+    """Supporting content outside the roots: text that is neither code nor data."""
+    roots = {skill.path for skill in variant.skills}
+    for path, blob in variant.files.items():
+        if path not in roots and blob.data.strip() and resource_class(path, blob) in {
+            "support", "root",
+        }:  # fmt: skip
+            yield path
+
+
+def _named(variant: Bundle, path: str, units: list[Unit]) -> Iterator[Fact]:
+    """Whether some line of a root names the file, and says when or why."""
+    cues = [cue for skill in variant.skills for cue in _cues(variant, skill, path, units)]
+    if not cues:
+        yield Fact("layout.pd-unnamed", path, path)
+    elif not any(_says_when(cue) for cue in cues):
+        yield Fact("layout.pd-cue", path, path, text=cues[0])
+
+
+def _cues(variant: Bundle, skill: Skill, path: str, units: list[Unit]) -> Iterator[str]:
+    """What the root says where it names the file, without the names themselves."""
+    names = _names_of(path, skill.directory)
+    own = [unit for unit in units if unit.file == skill.path]
+    for number, line in enumerate((variant.files[skill.path].text or "").split("\n"), 1):
+        if not names.search(line):
+            continue
+        here = [n for n, unit in enumerate(own) if unit.start <= number <= unit.end]
+        if here and own[here[-1]].kind == "heading":
+            here += range(here[-1] + 1, min(here[-1] + 3, len(own)))
+        yield names.sub(" ", " ".join(own[n].text for n in here))
+
+
+def _names_of(path: str, directory: str) -> re.Pattern[str]:
+    """A file is named by its path in the skill, its name, or a folder that holds it."""
+    pure = PurePosixPath(path.removeprefix(f"{directory}/"))
+    folders = [f"{folder}/" for folder in pure.parents if folder.name]
+    tail = "|".join(re.escape(name) for name in (str(pure), pure.name))
+    rows = "|".join(rf"`{re.escape(folder)}`" for folder in folders)
+    return re.compile(rf"(?<![\w-])(?:{tail})(?![\w-])" + (f"|{rows}" if rows else ""))
+
+
+def _says_when(cue: str) -> bool:
+    return len(_WORD.findall(cue)) >= _CUE_WORDS and bool(_CUE.search(cue))
+
+
+_PROMISES: dict[str, Callable[[Bundle, Bundle], Iterator[Fact]]] = {
+    "origin": _same_roots,
+    "origin-flat": _origin_flat,
+    "baseline": _baseline,
+    "pd": _pd,
+}
+"""kind -> what it promises; any other kind promises nothing."""

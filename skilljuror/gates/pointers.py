@@ -1,0 +1,100 @@
+"""What the text points at: links, anchors, scripts in commands, absolute skill paths."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from posixpath import basename, dirname, join, normpath
+from urllib.parse import unquote
+
+from skilljuror.gates.findings import Fact
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.headings import anchors
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+
+_REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
+    r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
+)
+_STALE = re.compile(
+    r"(?:~|/root|/home/[\w.-]+)/\.[\w-]+/skills/[\w./-]*|/(?:mnt|root)/skills/[\w./-]*"
+)
+
+
+def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
+    """Links and anchors without a target, commands without a script, absolute skill paths."""
+    places = _Places(bundle, units)
+    for unit in units:
+        if unit.kind == "link":
+            yield from places.link(unit)
+        elif unit.kind in CONTENT_KINDS and is_markdown(unit.file):
+            yield from places.commands(unit)
+            yield from _stale(unit)
+
+
+def _stale(unit: Unit) -> Iterator[Fact]:
+    for found in _STALE.finditer(unit.text):
+        key = basename(found[0].rstrip("/"))
+        yield Fact("hygiene.stale-path", key, unit.file, unit.start, found[0])
+
+
+class _Places:
+    """Everything in a bundle that text can point at."""
+
+    def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
+        embedded = {unit.text.rpartition(" ")[0] for unit in units if unit.kind == "file"}
+        self.paths = set(bundle.files)
+        self.folders = {folder for path in self.paths for folder in _folders(path)}
+        self.tails = {tail for path in self.paths | embedded for tail in _tails(path)}
+        self.skills = [skill.directory for skill in bundle.skills]
+        titles: dict[str, list[str]] = defaultdict(list)
+        for unit in units:
+            if unit.kind == "heading":
+                titles[unit.file].append(unit.text)
+        self.anchors = {path: set(anchors(found)) for path, found in titles.items()}
+
+    def link(self, unit: Unit) -> Iterator[Fact]:
+        """Facts of one link; links out of the bundle are not followed."""
+        address = unquote(unit.text.rpartition(" -> ")[2])
+        if not address or _REMOTE.match(address):
+            return
+        path, _, anchor = address.partition("#")
+        path = path.partition("?")[0]
+        target = self._target(unit.file, path) if path else unit.file
+        if target is None:
+            yield Fact(
+                "hygiene.broken-link", basename(path.rstrip("/")), unit.file, unit.start, address
+            )
+        elif anchor and is_markdown(target) and anchor.lower() not in self._anchors(target):
+            yield Fact("hygiene.broken-anchor", anchor, unit.file, unit.start, address)
+
+    def _anchors(self, path: str) -> set[str]:
+        return self.anchors.get(path, set())
+
+    def _target(self, file: str, path: str) -> str | None:
+        """The file or folder that a link from `file` leads to; None when there is none."""
+        bases = [dirname(file), *self.skills, ""]
+        places = (normpath(join(base, path)) for base in bases)
+        return next((p for p in places if p in self.paths or p in self.folders), None)
+
+    def commands(self, unit: Unit) -> Iterator[Fact]:
+        """Scripts that a command names; any stated working directory is allowed."""
+        for found in _COMMAND.finditer(unit.text):
+            path = normpath(found[1])
+            if path not in self.tails:
+                yield Fact(
+                    "hygiene.unresolved-command", basename(path), unit.file, unit.start, found[0]
+                )
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := dirname(path):
+        yield path
+
+
+def _tails(path: str) -> Iterator[str]:
+    """The path and every path that it ends with, folder by folder."""
+    while path:
+        yield path
+        path = path.partition("/")[2]

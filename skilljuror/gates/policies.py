@@ -1,0 +1,83 @@
+"""Named policies: from findings to a verdict."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import yaml
+from pydantic import Field, ValidationError
+
+from skilljuror.errors import GateError, UsageError
+from skilljuror.files import data_dir
+from skilljuror.models.gate import VERDICTS, Finding, FindingSeverity, GateVerdict
+from skilljuror.models.record import Record
+
+
+class Limit(Record):
+    """When the findings of one rule, taken together, decide."""
+
+    count: int = Field(default=0, ge=0)
+    """Findings that are allowed whatever the size of the bundle."""
+    share: float = Field(default=0.0, ge=0, le=1)
+    """Findings that are allowed as a share of the units compared."""
+    verdict: GateVerdict
+    """Verdict of more findings than both allow."""
+
+
+class Policy(Record):
+    """How findings become a verdict."""
+
+    format_version: int = 1
+    """Version of this record."""
+    name: str
+    """Name of the policy."""
+    about: str
+    """What it is for."""
+    severities: dict[FindingSeverity, GateVerdict]
+    """Verdict of one finding, by its severity, for rules not named below."""
+    rules: dict[str, GateVerdict] = Field(default_factory=dict)
+    """Verdict of one finding, by its rule."""
+    limits: dict[str, tuple[Limit, ...]] = Field(default_factory=dict)
+    """Verdict of many findings of one rule."""
+
+    def verdict(self, findings: Iterable[Finding], compared: int) -> GateVerdict:
+        """The worst verdict that the findings which are not inherited deserve."""
+        own = [finding for finding in findings if not finding.inherited]
+        verdicts: list[GateVerdict] = ["pass"]
+        verdicts += [self.rules.get(f.rule, self.severities[f.severity]) for f in own]
+        for rule, count in Counter(finding.rule for finding in own).items():
+            verdicts += self._over(rule, count, compared)
+        return worst(verdicts)
+
+    def _over(self, rule: str, count: int, compared: int) -> list[GateVerdict]:
+        limits = self.limits.get(rule, ())
+        return [x.verdict for x in limits if count > max(x.count, x.share * compared)]
+
+
+def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:
+    """The worst of some verdicts; pass for none."""
+    return max(verdicts, key=VERDICTS.index, default="pass")
+
+
+@lru_cache(maxsize=8)
+def policy(name: str) -> Policy:
+    """A packaged policy. Raises UsageError for an unknown name, GateError for a broken file."""
+    known = policies()
+    if name not in known:
+        raise UsageError(f"unknown policy {name!r}; choose one of {', '.join(known)}")
+    path = data_dir("rubrics") / f"policy-{name}.yaml"
+    try:
+        return Policy.model_validate(_mapping(yaml.safe_load(path.read_bytes())))
+    except (yaml.YAMLError, ValidationError) as error:
+        reason = " ".join(str(error).split())
+        raise GateError(f"policy {name!r} cannot be read: {reason}", file=str(path)) from error
+
+
+def policies() -> tuple[str, ...]:
+    """Names of the packaged policies."""
+    found = data_dir("rubrics").glob("policy-*.yaml")
+    return tuple(sorted(path.stem.removeprefix("policy-") for path in found))
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,162 @@
+"""Critical tokens: the words of a statement that change what an agent must do.
+
+Numbers with their units, comparators, modals and negations, code spans, paths and flags,
+in the order in which they stand. As a bag, "30 to 60" would equal "60 to 30".
+"""
+
+import re
+from functools import lru_cache
+from itertools import zip_longest
+
+from skilljuror.models.knowledge import Change
+
+_UNITS = (
+    r"%|°[CF]?|ms|µs|us|ns|s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|weeks?|months?|years?"
+    r"|[kKMGT]i?B|[kKMG]?bps|[kMGT]?Hz|dB(?:TP|FS)?|LUFS|mm|cm|km|m|nm|µm|um|in(?:ch(?:es)?)?|ft"
+    r"|px|pt|pts|dpi|em|rem|kg|mg|g|lb|mol|[kM]?Pa|[kMG]?W|[kMG]?Wh|[kmM]?V|mA|A|[kMG]?J|K|MVA"
+    r"|MVAr|pu|tokens?|lines?|rows?|columns?|chars?|characters?|words?|bytes?|points?|pixels?"
+    r"|frames?|fps|items?|times|x"
+)
+_NUMBER = re.compile(
+    rf"(?<![\w.])([-+−]?\d[\d,]*(?:\.\d+)*(?:[eE][-+]?\d+)?)(?:[ -]?({_UNITS})(?!\w))?"
+)
+_NUMBER_WORD = re.compile(
+    r"\b(zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
+    r"|million|half|double|triple|once|twice)\b",
+    re.IGNORECASE,
+)
+_UP = frozenset({
+    ">", ">=", "≥", "at least", "no less than", "more than", "greater than", "larger than",
+    "higher than", "longer than", "exceed", "exceeds", "above", "over", "minimum", "min",
+    "or more", "after",
+})  # fmt: skip
+_DOWN = frozenset({
+    "<", "<=", "≤", "at most", "no more than", "fewer than", "less than", "smaller than",
+    "lower than", "shorter than", "below", "under", "within", "up to", "maximum", "max",
+    "or less", "or fewer", "before", "until", "no later than",
+})  # fmt: skip
+_EQUAL = frozenset({"==", "!=", "≠", "≈", "±", "only", "exactly", "between"})
+_NEGATIONS = frozenset({
+    "must not", "should not", "shouldn't", "shall not", "may not", "mustn't", "cannot", "can't",
+    "can not", "never", "do not", "don't", "does not", "doesn't", "need not", "needs not",
+    "is not", "isn't", "are not", "aren't", "will not", "won't", "not", "no", "none", "without",
+    "avoid", "forbidden", "prohibited",
+})  # fmt: skip
+_MODALS = frozenset({
+    "must", "shall", "should", "may", "can", "could", "might", "always", "usually", "often",
+    "prefer", "require", "required", "requires", "mandatory", "optional", "optionally",
+    "recommended", "need to", "needs to", "have to", "has to", "unless", "except", "skip",
+    "ignore", "allowed", "critical", "warning", "important", "ensure", "verify", "validate",
+    "all", "any",
+})  # fmt: skip
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_CODE = re.compile(r"`([^`]+)`")
+_PATH = re.compile(
+    r"(?<![\w/.~-])((?:[~/]|\.{1,2}/)?(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.(?:py|mjs|js|ts|sh|md|jsonl|json"
+    r"|ya?ml|toml|csv|tsv|txt|xml|xsd|pdf|xlsx|docx|pptx|sql|html))\b"
+)
+_FLAG = re.compile(r"(?<!\S)`?(--?[A-Za-z][\w-]*)")
+
+
+def _phrases(words: frozenset[str]) -> str:
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
+
+
+_COMPARATOR = re.compile(
+    r"(?:(?<![-=<>])(?:<=|>=|>(?![>=])|<(?![\w/!=-]))|[≤≥≠≈±]|==|!=)"
+    rf"|\b(?:{_phrases(frozenset(w for w in _UP | _DOWN | _EQUAL if w[0].isalpha()))})\b",
+    re.IGNORECASE,
+)
+_MODAL = re.compile(rf"(?<![\w-])(?:{_phrases(_NEGATIONS | _MODALS)})(?![\w-])", re.IGNORECASE)
+_KINDS = (
+    ("cmp", _COMPARATOR),
+    ("mod", _MODAL),
+    ("code", _CODE),
+    ("path", _PATH),
+    ("flag", _FLAG),
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def criticals(text: str) -> tuple[str, ...]:
+    """The critical tokens of `text` in reading order, each as "kind:value".
+
+    Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. A word in
+    capitals stays in capitals ("mod:MUST"), for that is how skills stress; a capital at the
+    start of a sentence is folded. (transforms §5.1)
+    """
+    found = [
+        (match.start(), 0, f"num:{_digits(match.group(1))}|{match.group(2) or ''}")
+        for match in _NUMBER.finditer(text)
+    ]
+    found += [
+        (match.start(), 0, f"num:{match.group(1).lower()}|")
+        for match in _NUMBER_WORD.finditer(text)
+    ]
+    untagged = _TAG.sub(lambda tag: " " * len(tag[0]), text) if "<" in text else text
+    for rank, (kind, pattern) in enumerate(_KINDS, 1):
+        for match in pattern.finditer(untagged if kind == "cmp" else text):
+            word = match.group(match.lastindex or 0)
+            found.append((match.start(), rank, f"{kind}:{_stress(word, kind)}"))
+    return tuple(token for _, _, token in sorted(found))
+
+
+def _digits(number: str) -> str:
+    return number.rstrip(",").replace("−", "-")
+
+
+def _stress(word: str, kind: str) -> str:
+    if kind not in {"cmp", "mod"}:
+        return word
+    word = " ".join(word.split())
+    return word if word.isupper() and len(word) > 1 else word.lower()
+
+
+def change_between(before: tuple[str, ...], after: tuple[str, ...]) -> Change | None:
+    """The worst thing that differs between two tuples of critical tokens; None when equal.
+
+    Worst first: polarity, comparator turned round, comparator, number, unit, modal, reference
+    (code span, path, flag), order. (transforms §5.2)
+    """
+    if before == after:
+        return None
+    if _negations(before) != _negations(after):
+        return "polarity"
+    turned, changed = _comparators(before, after)
+    if turned or changed:
+        return "comparator-flip" if turned else "comparator"
+    return _lesser_change(before, after)
+
+
+def _lesser_change(before: tuple[str, ...], after: tuple[str, ...]) -> Change:
+    numbers, others = _of(before, "num"), _of(after, "num")
+    if [n.partition("|")[0] for n in numbers] != [n.partition("|")[0] for n in others]:
+        return "number"
+    if numbers != others:
+        return "unit"
+    if _of(before, "mod") != _of(after, "mod"):
+        return "modal"
+    if sorted(before) != sorted(after):
+        return "reference"
+    return "order"
+
+
+def _of(tokens: tuple[str, ...], kind: str) -> list[str]:
+    return [token[len(kind) + 1 :] for token in tokens if token.startswith(f"{kind}:")]
+
+
+def _negations(tokens: tuple[str, ...]) -> int:
+    return sum(word.lower() in _NEGATIONS for word in _of(tokens, "mod"))
+
+
+def _comparators(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[bool, bool]:
+    """Whether a comparator was turned round, and whether the comparators differ at all."""
+    old, new = _of(before, "cmp"), _of(after, "cmp")
+    turns = [_direction(a) * _direction(b) for a, b in zip_longest(old, new, fillvalue="")]
+    return len(old) == len(new) and min(turns, default=0) < 0, old != new
+
+
+def _direction(word: str) -> int:
+    word = word.lower()
+    return (word in _UP) - (word in _DOWN)

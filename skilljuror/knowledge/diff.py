@@ -1,0 +1,120 @@
+"""What became of the knowledge of a parent in a variant."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from skilljuror.knowledge.criticals import change_between
+from skilljuror.knowledge.filepairs import FilePairs, pair_files
+from skilljuror.knowledge.matching import Matching, Normal, Pair, match
+from skilljuror.knowledge.origin import Makings
+from skilljuror.knowledge.prose import STEP_ARROW
+from skilljuror.knowledge.units import units_of
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import CONTENT_KINDS, Change, Unit, UnitDiff, UnitPair
+
+_WORD = re.compile(r"\w+")
+_VERBATIM: dict[str, Change] = {"code": "code", "row": "row", "field": "field"}
+
+
+def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
+    """Compare what two bundles say, without regard to where they say it.
+
+    A pair with the same critical tokens in the same order is reworded; with others, or with the
+    same words in another order, it is altered; so is any change of a code line, a table row or a
+    frontmatter field, a file's bytes or name, and the order of two steps that both still stand.
+    Lines made by a generator are told apart by `origin`. (transforms §5.2)
+    """
+    normal = Normal(parent, variant)
+    old, new = units_of(parent), units_of(variant)
+    matching = match(_content(old), _content(new), normal)
+    files = pair_files(_of(old, "file"), _of(new, "file"))
+    pairs = [_judged(pair, normal) for pair in matching.alike]
+    altered = [pair for pair in pairs if pair.change is not None]
+    altered += files.altered
+    altered += _executable(files, parent, variant)
+    altered += _swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
+    made, added = _made(matching, Makings(parent, old, variant, new))
+    return UnitDiff(
+        compared=dict(sorted(Counter(unit.kind for unit in old).items())),
+        reworded=tuple(pair for pair in pairs if pair.change is None),
+        altered=tuple(altered),
+        missing=(*files.missing, *(u for u in matching.missing if not u.generated)),
+        added=(*files.added, *added),
+        moved=tuple(_moved(matching, new)),
+        generated=tuple(made),
+    )
+
+
+def _content(units: Sequence[Unit]) -> list[Unit]:
+    return [unit for unit in units if unit.kind in CONTENT_KINDS]
+
+
+def _of(units: Sequence[Unit], kind: str) -> list[Unit]:
+    return [unit for unit in units if unit.kind == kind]
+
+
+def _judged(pair: Pair, normal: Normal) -> UnitPair:
+    before, after = pair.before, pair.after
+    change = change_between(normal.criticals(before), normal.criticals(after))
+    if change in {None, "reference", "order"}:
+        change = _VERBATIM.get(before.kind, change)
+    change = change or _reordered(normal.text(before), normal.text(after))
+    return UnitPair(before, after, round(pair.ratio, 3), change)
+
+
+def _reordered(before: str, after: str) -> Change | None:
+    """Whether the same words stand in another order."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    return "order" if old != new and sorted(old) == sorted(new) else None
+
+
+def _executable(files: FilePairs, parent: Bundle, variant: Bundle) -> Iterator[UnitPair]:
+    """Files with the same bytes whose execute bit changed; a file in a fence has no bit."""
+    for before, after in files.same:
+        bits = [bundle.files[unit.file].executable
+                for bundle, unit in ((parent, before), (variant, after))
+                if unit.text.startswith(f"{unit.file} ")]  # fmt: skip
+        if len(set(bits)) == 2:
+            yield UnitPair(before, after, change="executable")
+
+
+def _swapped_steps(
+    old: list[Unit], new: list[Unit], matching: Matching, normal: Normal
+) -> Iterator[UnitPair]:
+    """Neighbouring steps that both still stand, but no longer in this order."""
+    became = {normal.text(before): normal.text(after) for before, after in matching.same}
+    became |= {normal.text(pair.before): normal.text(pair.after) for pair in matching.alike}
+    standing = Counter(normal.text(unit) for unit in new)
+    by_end = {normal.text(unit).partition(STEP_ARROW)[2]: unit for unit in new}
+    for unit in old:
+        first, _, second = normal.text(unit).partition(STEP_ARROW)
+        if first not in became or second not in became:
+            continue
+        wanted = f"{became[first]}{STEP_ARROW}{became[second]}"
+        if standing[wanted]:
+            standing[wanted] -= 1
+        else:
+            yield UnitPair(unit, by_end.get(became[second], unit), change="steps")
+
+
+def _made(matching: Matching, makings: Makings) -> tuple[list[Unit], list[Unit]]:
+    """Added units that a generator made, and those that an author wrote."""
+    made: list[Unit] = []
+    added: list[Unit] = []
+    for unit in matching.added:
+        (made if makings.template(unit) else added).append(unit)
+    return made, added
+
+
+def _moved(matching: Matching, new: Sequence[Unit]) -> Iterator[UnitPair]:
+    """Same text below another heading, though the parent's own heading still stands."""
+    standing = {unit.text for unit in new if unit.kind == "heading"}
+    renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
+    for before, after in matching.same:
+        home = before.headings[-1:]
+        if before.kind in {"heading", "field"} or not home or before.headings == after.headings:
+            continue
+        here = after.headings[-1:]
+        if home != here and home[0] in standing and renamed.get(home[0]) != "".join(here):
+            yield UnitPair(before, after)

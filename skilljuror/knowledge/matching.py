@@ -1,0 +1,182 @@
+"""Which unit of a variant took the place of which unit of its parent, independent of any plan."""
+
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from skilljuror.knowledge.criticals import criticals
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import Unit
+
+ALIKE = 0.6
+"""Similarity of words from which two units are taken for versions of each other."""
+
+_CRITICAL_BONUS = 0.25
+_STALE = re.compile(r"(?:~|/root|/home/[\w.-]+|/mnt)?/(?:\.[\w-]+/)?skills/|~/\.[\w-]+/skills/")
+_MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
+_PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
+_CODE_WORD = re.compile(r"\w+|[^\w\s]")
+_FAMILIES = {"item": "prose", "statement": "prose"}
+_NEVER_ALIKE = frozenset({"file", "step"})
+_CANDIDATES = 40
+
+
+class Pair(NamedTuple):
+    """Two units that stand for each other."""
+
+    before: Unit
+    after: Unit
+    ratio: float
+
+
+class Matching(NamedTuple):
+    """Every unit of both sides in exactly one place."""
+
+    same: list[tuple[Unit, Unit]]
+    """Equal after normalisation."""
+    alike: list[Pair]
+    """The best pairs among the rest."""
+    missing: list[Unit]
+    """Units of the parent without a partner."""
+    added: list[Unit]
+    """Units of the variant without a partner."""
+
+
+class Normal:
+    """Takes the prefixes off paths that may change when files move."""
+
+    def __init__(self, *bundles: Bundle) -> None:
+        names = {skill.directory for bundle in bundles for skill in bundle.skills}
+        longest = sorted(names, key=lambda name: (-len(name), name))
+        folders = "|".join(re.escape(name) for name in longest if name)
+        self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
+
+    def text(self, unit: Unit) -> str:
+        """The text of `unit` without moved-path prefixes; what is compared."""
+        text = unit.text
+        if "/" not in text:
+            return text
+        text = _MOVED.sub("", _STALE.sub("", text) if "skills/" in text else text)
+        return self._folders.sub("", text) if self._folders else text
+
+    def criticals(self, unit: Unit) -> tuple[str, ...]:
+        """The critical tokens of the text that is compared."""
+        text = self.text(unit)
+        return unit.criticals if text == unit.text else criticals(text)
+
+
+def family(unit: Unit) -> str:
+    """Kinds that may stand for each other: a sentence is one in a paragraph and in a list."""
+    return _FAMILIES.get(unit.kind, unit.kind)
+
+
+def match(parent: Sequence[Unit], variant: Sequence[Unit], normal: Normal) -> Matching:
+    """Pair the units of two bundles: first equal ones, then the most alike of the rest.
+
+    Equal units that stand several times are paired by their neighbours and headings, so that
+    each occurrence finds its own place. Of the rest, pairs of one family whose words agree to
+    `ALIKE` are taken best first; equal critical tokens break ties. (transforms §5.2)
+    """
+    old, new = _keyed(parent, normal), _keyed(variant, normal)
+    same: list[tuple[Unit, Unit]] = []
+    for width in range(3):
+        taken, old, new = _exact(old, new, width)
+        same += taken
+    alike, missing, added = _fuzzy(old, new, normal)
+    return Matching(same, alike, missing, added)
+
+
+class _Keyed(NamedTuple):
+    unit: Unit
+    key: tuple[str, str]
+    before: str
+    after: str
+
+
+def _keyed(units: Sequence[Unit], normal: Normal) -> list[_Keyed]:
+    texts = ["", *(normal.text(unit) for unit in units), ""]
+    return [
+        _Keyed(unit, (family(unit), texts[n]), texts[n - 1], texts[n + 1])
+        for n, unit in enumerate(units, 1)
+    ]
+
+
+def _identities(item: _Keyed) -> tuple[Hashable, ...]:
+    """How an occurrence is told from its copies, narrowest first."""
+    near = (item.key, item.before, item.after)
+    return near, (item.key, item.unit.headings[-1:]), item.key
+
+
+def _exact(
+    old: list[_Keyed], new: list[_Keyed], width: int
+) -> tuple[list[tuple[Unit, Unit]], list[_Keyed], list[_Keyed]]:
+    """Pairs with the same identity of one width, and what is left of both sides."""
+    waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+    for number, item in enumerate(new):
+        waiting[_identities(item)[width]].append(number)
+    pairs, rest, used = [], [], set()
+    for item in old:
+        numbers = waiting.get(_identities(item)[width])
+        if numbers:
+            used.add(number := numbers.popleft())
+            pairs.append((item.unit, new[number].unit))
+        else:
+            rest.append(item)
+    return pairs, rest, [item for number, item in enumerate(new) if number not in used]
+
+
+def _fuzzy(
+    old: list[_Keyed], new: list[_Keyed], normal: Normal
+) -> tuple[list[Pair], list[Unit], list[Unit]]:
+    scored = sorted((-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normal))
+    pairs: list[Pair] = []
+    used_old, used_new = set[int](), set[int]()
+    for _, a, b, ratio in scored:
+        if a not in used_old and b not in used_new:
+            used_old.add(a)
+            used_new.add(b)
+            pairs.append(Pair(old[a].unit, new[b].unit, ratio))
+    missing = [item.unit for n, item in enumerate(old) if n not in used_old]
+    added = [item.unit for n, item in enumerate(new) if n not in used_new]
+    return sorted(pairs, key=lambda pair: (pair.before.file, pair.before.start)), missing, added
+
+
+def _candidates(
+    old: list[_Keyed], new: list[_Keyed], normal: Normal
+) -> Iterator[tuple[int, int, float, float]]:
+    """Pairs whose words are alike enough, as (old, new, score, ratio)."""
+    words = [_words(item) for item in new]
+    index: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, item in enumerate(new):
+        if item.unit.kind not in _NEVER_ALIKE:
+            for word in set(words[number]):
+                index[item.key[0], word].append(number)
+    for number, item in enumerate(old):
+        mine = _words(item)
+        for other in _sharing(item.key[0], mine, index, words):
+            ratio = SequenceMatcher(None, mine, words[other], autojunk=False).ratio()
+            if ratio >= ALIKE:
+                equal = normal.criticals(item.unit) == normal.criticals(new[other].unit)
+                yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
+
+
+def _words(item: _Keyed) -> list[str]:
+    """Words for likeness alone: case and punctuation of prose play no part in finding a pair."""
+    if item.unit.kind == "code":
+        return _CODE_WORD.findall(item.key[1])
+    return _PROSE_WORD.findall(item.key[1].lower())
+
+
+def _sharing(
+    kind: str, mine: list[str], index: dict[tuple[str, str], list[int]], words: list[list[str]]
+) -> list[int]:
+    """Units that share enough words to be alike at all, the most promising ones first."""
+    shared: Counter[int] = Counter()
+    for word, times in Counter(mine).items():
+        for other in index.get((kind, word), ()):
+            shared[other] += min(times, words[other].count(word))
+    bound = {n: 2 * count / (len(mine) + len(words[n])) for n, count in shared.items()}
+    good = sorted((n for n in bound if bound[n] >= ALIKE), key=lambda n: (-bound[n], n))
+    return good[:_CANDIDATES]

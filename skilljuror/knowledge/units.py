@@ -1,0 +1,73 @@
+"""The knowledge units of a bundle."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from skilljuror.knowledge.classes import is_markdown, resource_class
+from skilljuror.knowledge.criticals import criticals
+from skilljuror.knowledge.draft import Draft
+from skilljuror.knowledge.prose import embedded, markdown_units
+from skilljuror.knowledge.text import read_text
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.knowledge import Unit
+
+_MAX_LISTED = 200_000
+_NO_CRITICALS = frozenset({"file", "schema", "step"})
+
+
+def units_of(bundle: Bundle) -> list[Unit]:
+    """Every unit of `bundle`, by file in bytewise path order, then by line.
+
+    Markdown is cut into headings, sentences, list items, table rows, code lines, commands, steps
+    and links, and frontmatter into fields; other text into lines; each file that is not markdown
+    is also one unit "path digest". A file that stands in a fence below its marker gives the same
+    units as the file itself, with the lines where it stands. Machine-read data gives only its
+    file unit; an empty file gives none. (transforms §5.1)
+    """
+    counts: Counter[str] = Counter()
+    found: list[Unit] = []
+    for path in sorted(bundle.files, key=str.encode):
+        for draft in _drafts(path, bundle.files[path]):
+            found.append(_unit(draft, path, counts))
+    return found
+
+
+def _unit(draft: Draft, path: str, counts: Counter[str]) -> Unit:
+    stem = f"{draft.kind}:{_digest(draft.text)}"
+    counts[stem] += 1
+    tokens = () if draft.kind in _NO_CRITICALS else criticals(draft.text)
+    return Unit(
+        f"{stem}:{counts[stem]}", draft.kind, path, draft.start, draft.end,
+        draft.headings, draft.text, tokens, draft.generated,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 16)
+def _digest(text: str) -> str:
+    return hashlib.blake2s(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+@lru_cache(maxsize=512)
+def _drafts(path: str, blob: Blob) -> tuple[Draft, ...]:
+    """Units of one file; kept, because a variant shares most of its files with its parent."""
+    text = read_text(blob)
+    if text is None or is_listed_whole(path, blob):
+        lines = blob.data.count(b"\n") + 1
+        return (Draft("file", 1, lines, (), f"{path} {blob.sha256}"),)
+    if not any(line.strip() for line in text.lines):
+        return ()
+    return tuple(sorted(_text_units(path, text.lines), key=lambda draft: (draft.start, draft.end)))
+
+
+def is_listed_whole(path: str, blob: Blob) -> bool:
+    """Whether a file is compared by its digest alone: machine-read, or too large to list."""
+    return resource_class(path, blob) == "data" or len(blob.data) > _MAX_LISTED
+
+
+def _text_units(path: str, lines: Sequence[str]) -> Iterator[Draft]:
+    if is_markdown(path):
+        yield from markdown_units(lines)
+    else:
+        yield from embedded(path, lines, 1)

@@ -1,0 +1,50 @@
+"""Judge one pair of bundles with every gate."""
+
+from collections.abc import Collection
+
+from skilljuror.gates import GATES
+from skilljuror.gates.policies import policy as load_policy
+from skilljuror.gates.policies import worst
+from skilljuror.gates.rules import explain
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.gate import AuditResult, Finding, GateResult
+from skilljuror.registry import resolve
+
+__all__ = ["audit", "explain"]
+
+
+def audit(
+    parent: Bundle,
+    variant: Bundle,
+    kind: str,
+    policy: str = "strict",
+    waivers: Collection[str] = (),
+) -> AuditResult:
+    """Judge `variant` against `parent` with every gate of the registry.
+
+    `kind` is the layout that the variant claims: origin, origin-flat, baseline or pd; any other
+    promises nothing. What the parent already had is inherited and decides nothing. `waivers` are
+    ids of findings that a person accepted; they too decide nothing. Raises UsageError for an
+    unknown policy.
+    """
+    load_policy(policy)
+    results = []
+    for name in GATES:
+        gate = resolve(GATES, name, "gate")()
+        results.append(_waive(gate.check(parent, variant, kind, policy), waivers))
+    found = [finding for result in results for finding in result.findings]
+    return AuditResult(
+        verdict=worst(result.verdict for result in results),
+        kind=kind,
+        policy=policy,
+        results=tuple(results),
+        waived=tuple(sorted({finding.id for finding in found if finding.id in waivers})),
+    )
+
+
+def _waive(result: GateResult, waivers: Collection[str]) -> GateResult:
+    if not waivers:
+        return result
+    kept: list[Finding] = [f for f in result.findings if f.id not in waivers]
+    verdict = load_policy(result.policy).verdict(kept, sum(result.checked.values()))
+    return result.model_copy(update={"verdict": verdict})
