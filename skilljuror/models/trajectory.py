@@ -124,6 +124,8 @@ class Step(Struct, frozen=True):
     """Seconds since the epoch, UTC."""
     file: int = 0
     """Index into `Trajectory.files` of the file that `line` counts in."""
+    key: str | None = None
+    """The log's id of the message, where it has one; captures of one run share it."""
 
 
 class Message(Struct, frozen=True):

@@ -67,6 +67,7 @@ class ClaudeMessages:
         if step is None:
             step = self.run.step(entry.agent, entry.line, entry.moment)
             step.model = string(entry.message.get("model"))
+            step.key = string(entry.message.get("id"))
             self._steps[entry.agent, identity] = step
         return step
 

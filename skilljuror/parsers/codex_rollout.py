@@ -188,17 +188,18 @@ class _Thread:
             return
         reader(line, moment, payload)
 
-    def _step(self, line: int, moment: float | None) -> StepDraft:
+    def _step(self, line: int, moment: float | None, item: dict[str, Any]) -> StepDraft:
         if self._open is None:
             self._open = self._last = self.run.step(self._name, line, moment)
             self._open.model = self.model
+            self._open.key = string(item.get("id"))
         return self._open
 
     def _message(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
         role = payload.get("role")
         if role == "assistant":
             said = text(payload.get("content"))
-            self._step(line, moment).said.append(said)
+            self._step(line, moment, payload).said.append(said)
             return
         self._open = None
         if role == "user":
@@ -207,7 +208,7 @@ class _Thread:
             add_developer_message(self.run, self._name, line, payload)
 
     def _reasoning(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
-        step = self._step(line, moment)
+        step = self._step(line, moment, payload)
         shown = text(payload.get("summary")) or text(payload.get("content"))
         if shown:
             step.reasoning.append(shown)
@@ -216,7 +217,7 @@ class _Thread:
         self, line: int, moment: float | None, payload: dict[str, Any], arguments: dict[str, Any]
     ) -> CallDraft:
         name = string(payload.get("name")) or str(payload.get("type"))
-        step = self._step(line, moment)
+        step = self._step(line, moment, payload)
         return self.run.call(step, string(payload.get("call_id")), name, arguments, line)
 
     def _function_call(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:

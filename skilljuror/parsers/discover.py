@@ -10,6 +10,8 @@ from skilljuror.parsers.peek import HEAD_BYTES
 from skilljuror.parsers.read import claims
 from skilljuror.parsers.unread import name_unread
 
+__all__ = ["Found", "discover"]
+
 FAR_BYTES = 4 * 1024 * 1024
 """Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
 

@@ -60,7 +60,7 @@ class StepDraft:
     """An agent message that may still grow."""
 
     __slots__ = (
-        "agent", "calls", "file", "line", "model", "reasoning", "said", "timestamp", "usage",
+        "agent", "calls", "file", "key", "line", "model", "reasoning", "said", "timestamp", "usage",
     )  # fmt: skip
 
     def __init__(self, agent: str, line: int, file: int, timestamp: float | None) -> None:
@@ -68,6 +68,7 @@ class StepDraft:
         self.line = line
         self.file = file
         self.timestamp = timestamp
+        self.key: str | None = None
         self.model: str | None = None
         self.said: list[str] = []
         self.reasoning: list[str] = []
@@ -87,6 +88,7 @@ class StepDraft:
             model=self.model,
             timestamp=self.timestamp,
             file=self.file,
+            key=self.key,
         )
 
 

@@ -1,0 +1,148 @@
+"""One run may leave several logs; each run counts once (events.md, "One run, several files").
+
+Decisions need only a light `Capture` per log: the ids and a chain of digests over the
+main agent's steps, eight bytes each, so a corpus is never held in memory.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from skilljuror.models.trajectory import Step, Trajectory
+from skilljuror.parsers import FORMATS
+from skilljuror.parsers.read import parser
+
+_DIGEST = 8
+
+
+class Capture(Struct, frozen=True):
+    """The light key of one log of a run."""
+
+    source: str
+    """Path of the source."""
+    trajectory: str
+    """Key of the run as the log gives it."""
+    session: str
+    """Session id that several captures share; the trajectory's key where there is none."""
+    native: int
+    """Precedence: 0 native session, 1 native stream, 2 interchange."""
+    steps: int
+    """Steps of all agents."""
+    chain: tuple[bytes, ...]
+    """Per step of the main agent, the digest of everything up to it: equal at one place means
+    equal before it."""
+
+
+class Choice(Struct, frozen=True):
+    """What becomes of a capture."""
+
+    capture: Capture
+    """The capture."""
+    kept: bool
+    """Whether it is the one to count."""
+    winner: str | None = None
+    """Source that is counted in its place."""
+    reason: str | None = None
+    """Why it lost."""
+    branch: str | None = None
+    """Name of its branch, where the session was rewound and went on another way; None otherwise.
+    `<trajectory>~<branch>` is then the key to store it under."""
+
+    @property
+    def key(self) -> str:
+        """Key to store the run under."""
+        if self.branch is None:
+            return self.capture.trajectory
+        return f"{self.capture.trajectory}~{self.branch}"
+
+
+def capture(source: str, trajectory: Trajectory) -> Capture:
+    """The light key of a parsed run."""
+    return Capture(
+        source=source,
+        trajectory=trajectory.trajectory,
+        session=trajectory.session or trajectory.trajectory,
+        native=_precedence(trajectory.format),
+        steps=len(trajectory.steps),
+        chain=_chain(trajectory.steps_of("main")),
+    )
+
+
+def choose(captures: Iterable[Capture]) -> list[Choice]:
+    """One choice per capture, in the order given.
+
+    Among the captures of one session the most native kind wins; within it a capture that
+    is a prefix of another gives way to it; captures that diverge are all kept, as branches.
+    """
+    given = list(captures)
+    sessions: dict[str, list[int]] = {}
+    for index, one in enumerate(given):
+        sessions.setdefault(one.session, []).append(index)
+    choices: dict[int, Choice] = {}
+    for group in sessions.values():
+        choices.update(_choose_among(given, group))
+    return [choices[index] for index in range(len(given))]
+
+
+def _choose_among(given: list[Capture], group: list[int]) -> dict[int, Choice]:
+    best = min(given[index].native for index in group)
+    native = [index for index in group if given[index].native == best]
+    longest = sorted(native, key=lambda index: _rank(given[index]))
+    kept: list[int] = []
+    choices: dict[int, Choice] = {}
+    for index in longest:
+        winner = next((other for other in kept if _is_prefix(given[index], given[other])), None)
+        if winner is None:
+            kept.append(index)
+        else:
+            choices[index] = _lost(given, index, winner, "another capture of the run holds it")
+    for index in kept:
+        choices[index] = Choice(given[index], kept=True, branch=_branch(given, index, kept))
+    for index in group:
+        if index not in choices:
+            choices[index] = _lost(given, index, kept[0], "a more native log of the run was read")
+    return choices
+
+
+def _rank(one: Capture) -> tuple[int, int, str]:
+    """Longest first; of equals the one with more sub-agent steps, then the first path."""
+    return (-len(one.chain), -one.steps, one.source)
+
+
+def _is_prefix(short: Capture, long: Capture) -> bool:
+    """Whether the main agent's steps are the first ones of the other's."""
+    return not short.chain or short.chain[-1] == long.chain[len(short.chain) - 1]
+
+
+def _lost(given: list[Capture], index: int, winner: int, reason: str) -> Choice:
+    return Choice(given[index], kept=False, winner=given[winner].source, reason=reason)
+
+
+def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
+    """The main line keeps its key; every other branch is named after its last step."""
+    if index == kept[0] or not given[index].chain:
+        return None
+    return given[index].chain[-1].hex()[:8]
+
+
+def _precedence(format: str) -> int:
+    return parser(format).native if format in FORMATS else 0
+
+
+def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:
+    chain: list[bytes] = []
+    before = b""
+    for step in steps:
+        digest = blake2b(before, digest_size=_DIGEST)
+        digest.update(_identity(step).encode("utf-8", "replace"))
+        before = digest.digest()
+        chain.append(before)
+    return tuple(chain)
+
+
+def _identity(step: Step) -> str:
+    """The id of the message, which an unfinished one has too; else what it says and calls."""
+    if step.key is not None:
+        return step.key
+    return "\0".join((step.text, *(call.call_id or call.name for call in step.calls)))
