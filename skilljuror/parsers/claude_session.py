@@ -60,10 +60,10 @@ class ClaudeSession:
                 f"{str(source.path)!r} has no record with a sessionId and a uuid",
                 file=str(source.path),
             )
-        alone = reader.alone
+        key = "/".join(filter(None, (reader.session, reader.alone)))
         yield run.freeze(
-            trajectory=f"{reader.session}/{alone}" if alone else reader.session,
-            session=reader.session,
+            trajectory=key,
+            session=key,
             format=self.format,
             files=tuple(str(path) for path in (source.path, *source.siblings)),
             agent="claude-code",

@@ -1,0 +1,59 @@
+"""What Harbor writes about one trial, without importing Harbor."""
+
+from msgspec import Struct, field
+
+
+class HarborResult(Struct, frozen=True):
+    """A trial's result.json; None means that Harbor did not say."""
+
+    id: str
+    """Harbor's id of the trial."""
+    trial_name: str
+    """Folder name of the trial."""
+    task_name: str
+    """Task, as "org/name" or a bare name."""
+    task_checksum: str | None = None
+    """Harbor's digest of the task."""
+    reward: float | None = None
+    """rewards["reward"]; None when the verifier gave none."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every reward by name."""
+    exception: str | None = None
+    """Class of the exception; a trial can hold both an exception and a reward."""
+    message: str | None = None
+    """First line of the exception's message."""
+    agent: str | None = None
+    """Name of the agent."""
+    agent_version: str | None = None
+    """Its version; None for "unknown"."""
+    agent_import_path: str | None = None
+    """Where a custom agent comes from."""
+    model: str | None = None
+    """Name of the model."""
+    provider: str | None = None
+    """Provider of the model."""
+    skills: tuple[str, ...] = ()
+    """Skills that were injected, as configured."""
+    skills_loaded: tuple[str, ...] | None = None
+    """Skills that the agent itself reports to have loaded."""
+    references_loaded: tuple[str, ...] | None = None
+    """References that the agent itself reports to have loaded."""
+    input_tokens: int | None = None
+    """Input tokens, cached ones included; None also where all counts are written as 0."""
+    cached_tokens: int | None = None
+    """Input tokens read from a cache."""
+    output_tokens: int | None = None
+    """Output tokens."""
+    cost_usd: float | None = None
+    """Cost, US dollars; an estimate from a price table for most agents."""
+    started_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    finished_at: float | None = None
+    """Seconds since the epoch, UTC."""
+    agent_window: tuple[float, float] | None = None
+    """Start and end of the agent's execution, seconds since the epoch."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration of each phase that ended: environment_setup, agent_setup, agent_execution,
+    verifier."""
+    steps: tuple[str, ...] = ()
+    """Names of the steps of a multi-step task."""
