@@ -47,13 +47,23 @@ _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML in which a key given twice is an error, not a silent choice of the last."""
+    """YAML without aliases, which can blow up, and without a silent choice between equal keys."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.get_mark()
+            raise yaml.MarkedYAMLError(None, None, "aliases are not taken; write it out", mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.MarkedYAMLError(None, None, f"{key!r} is given twice", node.start_mark)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    None, None, f"{key.value!r} is given twice", key.start_mark
+                )
+            if isinstance(key, yaml.ScalarNode):
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 

@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.environment import place, read_recipe
+from tests.harnesses.tasks import write_tree
+
+FILES = {"a.txt": "a", "b.csv": "b", "data/c.csv": "c", "skills/x/SKILL.md": "no"}
+
+
+def placed(tmp_path, dockerfile=None):
+    """Paths below the root after placing FILES by a Dockerfile."""
+    files = FILES if dockerfile is None else {**FILES, "Dockerfile": dockerfile}
+    environment, root = write_tree(tmp_path / "environment", files), tmp_path / "root"
+    root.mkdir()
+    place(environment, root)
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "expected"),
+    [
+        (None, ["app/a.txt", "app/b.csv", "app/data/c.csv"]),
+        ("FROM x\n", ["app/a.txt", "app/b.csv", "app/data/c.csv"]),
+        ("WORKDIR /w\n", ["w/a.txt", "w/b.csv", "w/data/c.csv"]),
+        ("COPY a.txt /x.txt\n", ["x.txt"]),
+        ("COPY a.txt /in/\n", ["in/a.txt"]),
+        ("WORKDIR /w\nCOPY a.txt .\n", ["w/a.txt"]),
+        ("WORKDIR /w\nWORKDIR sub\nCOPY a.txt ./\n", ["w/sub/a.txt"]),
+        ("COPY data /d\n", ["d/c.csv"]),
+        ("copy --chown=1:1 a.txt \\\n  b.csv /in/\n", ["in/a.txt", "in/b.csv"]),
+        ("COPY *.csv /in/\n", ["in/b.csv"]),
+        ("COPY . /all\nCOPY skills /root/.agents/skills\n",
+         ["all/a.txt", "all/b.csv", "all/data/c.csv"]),
+        ("COPY ./skills/x /s\nCOPY a.txt /a\n", ["a"]),
+        ("COPY --from=build /out /out\nCOPY a.txt /a\n", ["a"]),
+        ("COPY a.txt /../../a\n", ["a"]),
+        ("COPY a.txt /etc/a\n", ["etc/a"]),
+    ],
+)  # fmt: skip
+def test_where_files_go(tmp_path, dockerfile, expected):
+    assert placed(tmp_path, dockerfile) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("COPY a.txt /usr/local/bin/a", "'/usr/local/bin/a'"),
+        ("WORKDIR /proc/self", "'/proc/self'"),
+        ("COPY missing.txt /a", "'missing.txt'"),
+        ("COPY ../task.toml /a", "'../task.toml'"),
+    ],
+)
+def test_what_cannot_be_placed_stops_the_run(tmp_path, line, said):
+    (tmp_path / "task.toml").write_text("", encoding="utf-8")
+    with pytest.raises(HarnessError, match=said):
+        placed(tmp_path, line + "\n")
+
+
+def test_lines_that_are_not_followed_are_told(tmp_path):
+    lines = "FROM x\n# RUN no\nRUN pip install y\nENV A=1\nCMD run\nUSER me\n"
+    recipe = read_recipe(write_tree(tmp_path, {"Dockerfile": lines}))
+    assert recipe.left_out == ("RUN pip install y", "ENV A=1", "USER me")
+
+
+@given(st.text(alphabet="COPYWRKDI /.ab\n\\'\"-*", max_size=60))
+def test_any_dockerfile_stays_inside_the_root(tmp_path_factory, text):
+    base = tmp_path_factory.mktemp("case")
+    environment = write_tree(base / "environment", {"Dockerfile": text, "a": "a"})
+    root = base / "root"
+    root.mkdir()
+    try:
+        place(environment, root)
+    except HarnessError as error:
+        assert "Dockerfile" in error.message  # noqa: PT017
+    assert sorted(path.name for path in base.iterdir()) == ["environment", "root"]
