@@ -3,8 +3,9 @@
 import json
 
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.ingest import OfferedRow, StepRow, TrajectoryRow
+from skilljuror.models.ingest import OfferedRow, SourceRow, StepRow, TrajectoryRow
 from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
+from skilljuror.parsers.base import Found
 
 PREVIEW = 160
 
@@ -97,3 +98,10 @@ def preview(step: Step) -> str:
     """The first characters of what the step runs, else of what it says."""
     text = " ; ".join(asked(call) for call in step.calls) or step.text
     return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
+
+
+def unread_row(found: Found) -> SourceRow:
+    """A source that no format claims: an error where the user named it, else skipped."""
+    path = found.source.path
+    size = path.stat().st_size if path.is_file() else None
+    return SourceRow(str(path), "error" if found.named else "skipped", None, found.problem, size)

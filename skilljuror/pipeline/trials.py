@@ -16,6 +16,7 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.discover import Found, discover
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.offered import offered_by, units_of_build
+from skilljuror.pipeline.rows import unread_row
 from skilljuror.registry import resolve
 
 
@@ -61,8 +62,7 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
     for found in sorted(discover([logs]), key=_precedence):
         path = str(found.source.path)
         if found.format is None:
-            status = "error" if found.problem and found.named else "skipped"
-            rows.append(SourceRow(path, status, reason=found.problem or "no format claims it"))
+            rows.append(unread_row(found))
         elif chosen is not None:
             rows.append(SourceRow(path, "duplicate", found.format, "a more native log was read"))
         else:

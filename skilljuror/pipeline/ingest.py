@@ -1,0 +1,234 @@
+"""From raw logs to rows in DuckDB: a study's own trials, or anybody's agent logs."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from skilljuror.files import RunFolder, append_jsonl, read_jsonl, read_record
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.gate import GateResult
+from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.study import StudyPlan, TrialRecord
+from skilljuror.parsers.base import Found
+from skilljuror.parsers.discover import discover
+from skilljuror.pipeline.analysis import analyse
+from skilljuror.pipeline.logs import LogGroup, ReadLogs, group_captures, read_group, session_hint
+from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.progress import Listener, Progress, silent
+from skilljuror.pipeline.rows import unread_row
+from skilljuror.pipeline.trials import is_planned, read_trial
+from skilljuror.queries.run import run
+from skilljuror.store import Store, open_write
+
+__all__ = ["IngestSummary", "ingest_logs", "ingest_trials", "is_planned", "usual_folders"]
+
+USUAL = (
+    ("CODEX_HOME", ".codex", "sessions"),
+    ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    ("GEMINI_HOME", ".gemini", "tmp"),
+)
+"""(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
+
+Pair = TypeVar("Pair")
+
+BATCH = 64
+"""Runs per insert."""
+
+
+class IngestSummary(Struct, frozen=True):
+    """What ingest found."""
+
+    trials: int
+    """Trials of the study; 0 in observed mode."""
+    parsed: int
+    """Files read."""
+    duplicates: int
+    """Files that hold a run counted elsewhere."""
+    skipped: int
+    """Files that no format claims."""
+    errors: int
+    """Files that a format claims, or the user named, and that cannot be read."""
+    trajectories: int
+    """Runs counted."""
+    steps: int
+    """Agent steps, sub-agents included."""
+    skills: int
+    """Distinct skills with a resource event."""
+    events: int
+    """Resource events."""
+    unread: tuple[tuple[str, int], ...]
+    """(reason, files) of everything that was not read, most frequent first."""
+    failures: tuple[tuple[str, str], ...]
+    """(file, reason) of every error."""
+
+
+class _Tally:
+    """Counts what goes by, holding no rows."""
+
+    def __init__(self) -> None:
+        self.trials = self.trajectories = self.steps = self.events = 0
+        self.skills: set[str] = set()
+        self.status: Counter[str] = Counter()
+        self.reasons: Counter[str] = Counter()
+        self.failures: list[tuple[str, str]] = []
+
+    def runs(self, runs: Iterable[Ingested]) -> None:
+        """Count runs."""
+        for one in runs:
+            if one.trajectory is not None:
+                self.trajectories += 1
+                self.steps += one.trajectory.steps + one.trajectory.sub_steps
+            self.events += len(one.events)
+            self.skills.update(event.skill for event in one.events)
+
+    def sources(self, rows: Iterable[SourceRow]) -> None:
+        """Count files."""
+        for row in rows:
+            self.status[row.status] += 1
+            if row.status == "error":
+                self.failures.append((row.path, row.reason or "unknown"))
+            elif row.reason is not None:
+                self.reasons[row.reason] += 1
+
+    def summary(self) -> IngestSummary:
+        """The result."""
+        return IngestSummary(
+            trials=self.trials,
+            parsed=self.status["parsed"],
+            duplicates=self.status["duplicate"],
+            skipped=self.status["skipped"],
+            errors=self.status["error"],
+            trajectories=self.trajectories,
+            steps=self.steps,
+            skills=len(self.skills),
+            events=self.events,
+            unread=tuple(self.reasons.most_common()),
+            failures=tuple(sorted(self.failures)),
+        )
+
+
+class _TrialJob(Struct, frozen=True):
+    study: Path
+    trial: str
+
+
+class _TrialRows(Struct, frozen=True):
+    record: TrialRecord
+    sources: tuple[SourceRow, ...]
+    run: Ingested
+
+
+def ingest_trials(study: Path, *, jobs: int = 1, progress: Listener = silent) -> IngestSummary:
+    """Everything a study's folder holds into its database; doing it again changes nothing."""
+    folder = RunFolder.existing(study)
+    plan = read_record(StudyPlan, folder.plan_file)
+    work = [_TrialJob(study, trial) for trial in folder.finished_trials()]
+    tally = _Tally()
+    with open_write(folder.database) as store:
+        store.put_plan(plan)
+        store.put_builds(list(_builds(folder, plan)))
+        for done, batch in _batches(each(_read_trial, work, jobs)):
+            _put_trials(store, tally, [rows for _, rows in batch])
+            progress(Progress("ingest", done, len(work), batch[-1][0].trial))
+    return tally.summary()
+
+
+def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> None:
+    store.put_trials([row.record for row in rows])
+    sources = [source for row in rows for source in row.sources]
+    store.put_sources(sources)
+    store.put_ingested([row.run for row in rows])
+    tally.trials += len(rows)
+    tally.sources(sources)
+    tally.runs(row.run for row in rows)
+
+
+def _builds(folder: RunFolder, plan: StudyPlan) -> Iterator[tuple[BuildRecord, list[GateResult]]]:
+    for task in plan.tasks:
+        build = folder.build(task.name)
+        if (build / "build.json").is_file():
+            record = read_record(BuildRecord, build / "build.json")
+            gates = [GateResult.model_validate(row) for row in read_jsonl(build / "gates.jsonl")]
+            yield record.model_copy(update={"name": task.name}), gates
+
+
+def _read_trial(job: _TrialJob) -> _TrialRows:
+    trial = read_trial(job.study, job.trial)
+    found = analyse(job.trial, trial.trajectory, trial.record, trial.manifest, trial.units)
+    return _TrialRows(trial.record, trial.sources, found)
+
+
+def ingest_logs(
+    study: Path,
+    paths: Sequence[Path],
+    *,
+    since: float | None = None,
+    jobs: int = 1,
+    progress: Listener = silent,
+) -> IngestSummary:
+    """Foreign logs into a database of their own (observed mode); doing it again changes nothing."""
+    folder = RunFolder(study)
+    folder.root.mkdir(parents=True, exist_ok=True)
+    found = discover(paths, since)
+    claimed = [one for one in found if one.format is not None]
+    groups = group_captures([*claimed, *_captured_before(folder, claimed)])
+    tally = _Tally()
+    with open_write(folder.database) as store:
+        unread = [unread_row(one) for one in found if one.format is None]
+        store.put_sources(unread)
+        tally.sources(unread)
+        for done, batch in _batches(each(read_group, groups, jobs)):
+            _put_logs(store, tally, batch)
+            progress(Progress("ingest", done, len(groups)))
+    append_jsonl(folder.sources_file, {"paths": [str(path.resolve()) for path in paths]})
+    return tally.summary()
+
+
+def _put_logs(store: Store, tally: _Tally, batch: Sequence[tuple[LogGroup, ReadLogs]]) -> None:
+    answers = [answer for _, answer in batch]
+    sources = [row for answer in answers for row in answer.sources]
+    runs = [one for answer in answers for one in answer.runs]
+    store.put_sources(sources)
+    store.put_ingested(runs)
+    tally.sources(sources)
+    tally.runs(runs)
+
+
+def _captured_before(folder: RunFolder, found: Sequence[Found]) -> list[Found]:
+    """Logs ingested earlier that hold a session which is read now: one of them must give way."""
+    if not folder.database.is_file():
+        return []
+    here = {str(one.source.path) for one in found}
+    sessions = {session_hint(one) for one in found}
+    rows = run(folder.database, "SELECT DISTINCT source, session FROM trajectories ORDER BY 1").rows
+    before = [Path(source) for source, session in rows if session in sessions - {None}]
+    paths = [path for path in before if str(path) not in here and path.exists()]
+    return [one for one in discover(paths) if one.format]
+
+
+def _batches(pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
+    """(number done so far, batch) over an iterable of pairs."""
+    batch: list[Pair] = []
+    done = 0
+    for pair in pairs:
+        batch.append(pair)
+        done += 1
+        if len(batch) == BATCH:
+            yield done, batch
+            batch = []
+    if batch:
+        yield done, batch
+
+
+def usual_folders() -> list[Path]:
+    """Folders where Codex, Claude Code and Gemini CLI keep their logs, where they exist."""
+    found = []
+    for variable, name, logs in USUAL:
+        base = Path(os.environ.get(variable) or Path.home() / name)
+        if (base / logs).is_dir():
+            found.append(base / logs)
+    return found

@@ -1,0 +1,120 @@
+"""Foreign logs: which files are captures of one run, and reading one run again."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.errors import StudyError, TrajectoryError
+from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.base import Found
+from skilljuror.parsers.captures import Choice, capture, choose
+from skilljuror.parsers.discover import discover
+from skilljuror.parsers.kin import kin_of
+from skilljuror.parsers.read import read
+from skilljuror.pipeline.analysis import analyse
+from skilljuror.queries.run import run
+
+BRANCH = "~"
+"""Parts the key of a run from the name of its branch."""
+_LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+_SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
+
+
+class LogGroup(Struct, frozen=True):
+    """Sources that may be captures of one run; one unit of work."""
+
+    found: tuple[Found, ...]
+    """The sources, each claimed by a format."""
+
+
+class ReadLogs(Struct, frozen=True):
+    """What became of a group."""
+
+    sources: tuple[SourceRow, ...]
+    """Every file of the group."""
+    runs: tuple[Ingested, ...]
+    """The runs to count, each once."""
+
+
+def group_captures(found: Iterable[Found]) -> list[LogGroup]:
+    """Sources grouped by the session their first bytes name; in order of the first of each."""
+    groups: dict[str, list[Found]] = {}
+    for one in found:
+        groups.setdefault(session_hint(one), []).append(one)
+    return [LogGroup(tuple(members)) for members in groups.values()]
+
+
+def session_hint(found: Found) -> str:
+    """The session that a source's first bytes name; its path where they name none."""
+    kin = kin_of(found.format or "", found.source)
+    if kin is not None and found.format != "atif":
+        return kin.session
+    match = _SESSION.search(found.source.head)
+    return match[1].decode("utf-8", "replace") if match else str(found.source.path)
+
+
+def read_group(group: LogGroup) -> ReadLogs:
+    """Parse a group, count each run once and analyse what is counted."""
+    rows: list[SourceRow] = []
+    parsed: list[tuple[Found, Trajectory]] = []
+    for found in group.found:
+        runs, row = _parse(found)
+        rows.append(row)
+        parsed.extend((found, run) for run in runs)
+    captures = [capture(str(found.source.path), run) for found, run in parsed]
+    counted: list[Ingested] = []
+    lost: dict[str, str] = {}
+    for choice, (_, trajectory) in zip(choose(captures), parsed, strict=True):
+        if choice.kept:
+            counted.append(_analysed(choice, trajectory))
+        else:
+            lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+    winners = {run.trajectory.source for run in counted if run.trajectory}
+    return ReadLogs(tuple(_settled(row, lost, winners) for row in rows), tuple(counted))
+
+
+def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
+    path, name = str(found.source.path), found.format or ""
+    size = found.source.path.stat().st_size if found.source.path.is_file() else None
+    try:
+        runs = list(read(found.source, name))
+    except TrajectoryError as error:
+        return [], SourceRow(path, "error", name, error.message, size)
+    reason = None if runs else "it holds no run"
+    return runs, SourceRow(path, "parsed", name, reason, size)
+
+
+def _analysed(choice: Choice, trajectory: Trajectory) -> Ingested:
+    return analyse(choice.key, replace(trajectory, trajectory=choice.key))
+
+
+def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceRow:
+    if row.path in lost and row.path not in winners:
+        return replace(row, status="duplicate", reason=lost[row.path])
+    return row
+
+
+def read_logged(database: Path, name: str) -> Trajectory:
+    """One ingested foreign run, read again from its raw log; `name` may be a unique beginning.
+
+    Raises StudyError when it is not there, TrajectoryError when its log has gone.
+    """
+    rows = [row for row in run(database, _LOGGED).records() if row["trajectory"].startswith(name)]
+    exact = [row for row in rows if row["trajectory"] == name]
+    if len(exact or rows) != 1:
+        what = "no run" if not rows else f"{len(rows)} runs"
+        raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
+    row = (exact or rows)[0]
+    key = str(row["trajectory"])
+    for found in discover([Path(row["source"])]):
+        for trajectory in read(found.source, found.format) if found.format else ():
+            if trajectory.trajectory == key.partition(BRANCH)[0]:
+                return replace(trajectory, trajectory=key)
+    raise TrajectoryError(
+        f"the log of {key!r} has gone or changed; ingest it again",
+        file=row["source"],
+    )
