@@ -17,15 +17,17 @@
 SELECT
     r.condition,
     count(*) AS planned,
-    count_if(status = 'scored') AS scored,
-    count_if(status = 'timeout') AS timeout,
-    count_if(status = 'unscored') AS unscored,
-    count_if(status = 'error') AS error,
-    count_if(status = 'missing') AS missing,
-    count_if(settled) AS settled,
-    count_if(settled) / count(*) AS coverage,
-    count_if(readable) AS readable,
-    count_if(run IN (SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event)) AS judged
+    count(*) FILTER (WHERE status = 'scored') AS scored,
+    count(*) FILTER (WHERE status = 'timeout') AS timeout,
+    count(*) FILTER (WHERE status = 'unscored') AS unscored,
+    count(*) FILTER (WHERE status = 'error') AS error,
+    count(*) FILTER (WHERE status = 'missing') AS missing,
+    count(*) FILTER (WHERE settled) AS settled,
+    count(*) FILTER (WHERE settled) / count(*) AS coverage,
+    count(*) FILTER (WHERE readable) AS readable,
+    count(*) FILTER (
+        WHERE run IN (SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event)
+    ) AS judged
 FROM runs AS r
 WHERE status <> 'observed'
 GROUP BY r.condition, r.position

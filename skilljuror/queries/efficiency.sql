@@ -9,7 +9,7 @@
 -- column measured: planned trials for which the resource is known; the rest is not known, not zero
 -- column total: sum over the measured trials
 -- column attempt: total / measured trials
--- column success: mean over strict passes that were measured
+-- column success: mean over strict passes; null unless every one of them was measured
 -- column yield: total / strict passes; null unless every planned trial was measured
 -- column yield_at_least: total / strict passes whatever the coverage: a lower bound
 -- column attempt_reason: why there is no value, as the metric gives it
@@ -43,7 +43,7 @@ sums AS (
         unit,
         count(*) AS planned,
         count(value) AS measured,
-        count_if(strict) AS passes,
+        count(*) FILTER (WHERE strict) AS passes,
         count(value) FILTER (WHERE strict) AS measured_passes,
         sum(value) AS total,
         sum(value) FILTER (WHERE strict) AS total_of_passes,
@@ -63,16 +63,16 @@ SELECT
     total,
     total / nullif(measured, 0) AS attempt,
     if(measured = 0, reasons, NULL) AS attempt_reason,
-    total_of_passes / nullif(measured_passes, 0) AS success,
+    if(measured_passes = passes, total_of_passes / nullif(passes, 0), NULL) AS success,
     CASE
         WHEN passes = 0 THEN 'zero_passes'
-        WHEN measured_passes = 0 THEN pass_reasons
+        WHEN measured_passes < passes THEN pass_reasons
     END AS success_reason,
     if(measured = planned, total / nullif(passes, 0), NULL) AS yield,
     CASE
         WHEN measured = 0 THEN reasons
         WHEN passes = 0 THEN 'zero_passes'
-        WHEN measured < planned THEN 'coverage below 1: ' || reasons
+        WHEN measured < planned THEN reasons || ' in ' || (planned - measured) || ' of ' || planned
     END AS yield_reason,
     total / nullif(passes, 0) AS yield_at_least
 FROM sums

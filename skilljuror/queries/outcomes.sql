@@ -38,11 +38,11 @@ counts AS (
         condition,
         position,
         count(*) AS planned,
-        count_if(settled) AS settled,
-        count_if(strict) AS strict_passes,
-        count_if(broad) AS broad_passes,
-        count_if(clean) AS runtime_successes,
-        count_if(strict AND clean) AS strict_and_runtime
+        count(*) FILTER (WHERE settled) AS settled,
+        count(*) FILTER (WHERE strict) AS strict_passes,
+        count(*) FILTER (WHERE broad) AS broad_passes,
+        count(*) FILTER (WHERE clean) AS runtime_successes,
+        count(*) FILTER (WHERE strict AND clean) AS strict_and_runtime
     FROM frame
     GROUP BY condition, position
 ),

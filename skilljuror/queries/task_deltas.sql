@@ -23,8 +23,8 @@ cells AS (
         condition,
         task,
         count(*) AS trials,
-        count_if(reward = 1) AS passes,
-        count_if(settled) AS settled,
+        count(*) FILTER (WHERE reward = 1) AS passes,
+        count(*) FILTER (WHERE settled) AS settled,
         sum(coalesce(reward, 0)) / count(*) AS reward  -- the planned frame: a missing reward is 0
     FROM runs
     WHERE status <> 'observed'

@@ -25,9 +25,9 @@ per_run AS (
         r.run,
         count(u.event) AS events,
         count(v.label) AS judged,
-        count_if(v.label = 'yes') AS yes,
-        count_if(v.label = 'no') AS no,
-        count_if(v.label = 'unknown') AS unknown
+        count(*) FILTER (WHERE v.label = 'yes') AS yes,
+        count(*) FILTER (WHERE v.label = 'no') AS no,
+        count(*) FILTER (WHERE v.label = 'unknown') AS unknown
     FROM runs AS r
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
@@ -46,9 +46,9 @@ sums AS (
         sum(yes) AS yes,
         sum(no) AS no,
         sum(unknown) AS unknown,
-        count_if(yes >= 1) AS ge1,
-        count_if(yes >= 2) AS ge2,
-        count_if(yes >= 5) AS ge5
+        count(*) FILTER (WHERE yes >= 1) AS ge1,
+        count(*) FILTER (WHERE yes >= 2) AS ge2,
+        count(*) FILTER (WHERE yes >= 5) AS ge5
     FROM per_run
     GROUP BY condition, position, judge
 )

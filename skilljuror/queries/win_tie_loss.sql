@@ -12,7 +12,7 @@ WITH contrast AS (
         coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
 ),
 cells AS (
-    SELECT condition, task, count(*) AS trials, count_if(reward = 1) AS passes
+    SELECT condition, task, count(*) AS trials, count(*) FILTER (WHERE reward = 1) AS passes
     FROM runs
     WHERE status <> 'observed'
     GROUP BY condition, task
@@ -31,9 +31,9 @@ SELECT
     treatment,
     control,
     count(*) AS tasks,
-    count_if(result = 1) AS wins,
-    count_if(result = 0) AS ties,
-    count_if(result = -1) AS losses,
+    count(*) FILTER (WHERE result = 1) AS wins,
+    count(*) FILTER (WHERE result = 0) AS ties,
+    count(*) FILTER (WHERE result = -1) AS losses,
     string_agg(task, ', ' ORDER BY task) FILTER (WHERE result = 1) AS won,
     string_agg(task, ', ' ORDER BY task) FILTER (WHERE result = -1) AS lost
 FROM results

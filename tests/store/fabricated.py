@@ -23,6 +23,7 @@ from skilljuror.models.study import (
 )
 
 DIGEST = "d" * 64
+SUBSTRATE = "-".join(["d" * 16] * 3)
 VARIANTS = {"no-skill": None, "baseline": "baseline", "pd": "pd"}
 
 
@@ -74,7 +75,7 @@ def trial(task: str, condition: str, number: int = 1, **fields: Any) -> TrialRec
         "trial": name_of(task, condition, number), "task": task, "condition": condition,
         "number": number, "seed": number, "status": "scored", "reward": 1.0, "agent": "invented",
         "harness": "local", "isolation": "none", "config_digest": DIGEST,
-        "substrate_digest": DIGEST, "variant": VARIANTS.get(condition), "skill_root": None,
+        "substrate_digest": SUBSTRATE, "variant": VARIANTS.get(condition), "skill_root": None,
         "variant_digest": DIGEST if VARIANTS.get(condition) else None,
         "started_at": "2026-01-02T03:04:05+00:00", "finished_at": "2026-01-02T03:10:05+00:00",
         "agent_seconds": 360.0, "verifier_seconds": 1.0,

@@ -1,0 +1,26 @@
+-- question: What was built, and may it be compared?
+-- section: RQ1
+-- grain: one row is one build
+-- columns: build, engine, variants, verdict, source_tokens, source_root_lines, tokenizer, findings,
+--   waived
+-- column verdict: worst verdict of its gates: pass, review (a person must look) or fail
+-- column findings: findings that the variants made, not inherited from the source
+SELECT
+    b.build,
+    b.engine,
+    count(v.variant) FILTER (WHERE v.parent IS NOT NULL) AS variants,
+    CASE
+        WHEN bool_or(v.verdict = 'fail') THEN 'fail'
+        WHEN bool_or(v.verdict = 'review') THEN 'review'
+        WHEN bool_or(v.verdict = 'pass') THEN 'pass'
+    END AS verdict,
+    max(v.tokens) FILTER (WHERE v.parent IS NULL) AS source_tokens,
+    max(v.root_lines) FILTER (WHERE v.parent IS NULL) AS source_root_lines,
+    b.tokenizer,
+    (SELECT count(*) FROM findings AS f
+        WHERE f.build = b.build AND NOT f.inherited AND f.severity <> 'info') AS findings,
+    (SELECT count(*) FROM waivers AS w WHERE w.build = b.build) AS waived
+FROM builds AS b
+LEFT JOIN variants AS v ON v.build = b.build
+GROUP BY b.build, b.engine, b.tokenizer
+ORDER BY b.build;

@@ -1,0 +1,24 @@
+-- question: In which ways were resources touched?
+-- section: RQ3
+-- grain: one row is one condition, kind and way
+-- columns: condition, kind, via, events, trajectories, failed, phantom, counted
+-- column kind: what happened; edit, write and mention are authoring and naming, not use
+-- column via: how
+-- column failed: events whose call failed
+-- column phantom: events on a path that the bundle does not have
+-- column counted: whether the kind is a use
+SELECT
+    r.condition,
+    e.kind,
+    e.via,
+    count(*) AS events,
+    count(DISTINCT r.run) AS trajectories,
+    count(*) FILTER (WHERE e.ok = false) AS failed,
+    count(*) FILTER (WHERE e.phantom) AS phantom,
+    bool_and(e.counted) AS counted
+FROM events AS e
+JOIN trajectories AS t ON t.trajectory = e.trajectory
+JOIN runs AS r ON r.run = coalesce(t.trial, t.trajectory)
+WHERE NOT e.bundled
+GROUP BY r.condition, r.position, e.kind, e.via
+ORDER BY r.position, events DESC, e.kind, e.via;

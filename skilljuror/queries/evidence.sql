@@ -1,0 +1,22 @@
+-- question: What is the evidence for each use of a resource?
+-- section: lists
+-- grain: one row is one use and one judge's answer
+-- columns: run, agent, step, line, source, skill, resource, kind, via, ok, quote, label, category,
+--   source_quote, action_quote, action_step, judge
+-- params: run=null, skill=null
+-- column line: 1-based line of the raw log
+-- column quote: a short piece of what the agent ran or was shown
+-- column source_quote: what the resource said
+-- column action_quote: what the agent then did with it
+SELECT
+    u.run, u.agent, u.step, e.line,
+    coalesce(e.file, t.source) AS source,
+    u.skill, u.resource, u.kind, u.via, u.ok, e.quote,
+    v.label, v.category, v.source_quote, v.action_quote, v.action_step, v.judge
+FROM uses AS u
+JOIN events AS e ON e.event = u.event
+JOIN trajectories AS t ON t.trajectory = u.trajectory
+LEFT JOIN verdicts AS v ON v.event = u.event
+WHERE (CAST($run AS VARCHAR) IS NULL OR u.run = CAST($run AS VARCHAR))
+    AND (CAST($skill AS VARCHAR) IS NULL OR u.skill = CAST($skill AS VARCHAR))
+ORDER BY u.run, u.trajectory, u.ordinal, v.judge;

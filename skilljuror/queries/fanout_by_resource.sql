@@ -1,0 +1,22 @@
+-- question: In how many trials was each resource opened?
+-- section: RQ3
+-- grain: one row is one opened resource of a condition and a task
+-- columns: condition, task, skill, resource, resource_class, opened, trials, share
+-- column opened: trials in which it was activated, read, searched, run or imported
+-- column trials: readable trials of the condition and the task
+WITH frame AS (
+    SELECT condition, position, task, count(*) AS trials
+    FROM runs WHERE readable GROUP BY ALL
+)
+SELECT
+    f.condition, f.task, u.skill, u.resource,
+    min(u.resource_class) AS resource_class,
+    count(DISTINCT u.run) AS opened,
+    f.trials,
+    count(DISTINCT u.run) / f.trials AS share
+FROM uses AS u
+JOIN runs AS r ON r.run = u.run
+JOIN frame AS f ON f.condition = r.condition AND f.task IS NOT DISTINCT FROM r.task
+WHERE u.opens
+GROUP BY f.condition, f.position, f.task, f.trials, u.skill, u.resource
+ORDER BY f.task, f.position, opened DESC, u.skill, u.resource;

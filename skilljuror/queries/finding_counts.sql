@@ -1,0 +1,14 @@
+-- question: Which rules were broken, and how often?
+-- section: RQ1
+-- grain: one row is one rule and one variant, over all builds
+-- columns: gate, rule, severity, variant, findings, builds, inherited
+-- column findings: findings that the variants made themselves
+-- column inherited: findings that the source already had
+SELECT
+    gate, rule, severity, variant,
+    count(*) FILTER (WHERE NOT inherited) AS findings,
+    count(DISTINCT build) AS builds,
+    count(*) FILTER (WHERE inherited) AS inherited
+FROM findings
+GROUP BY gate, rule, severity, variant
+ORDER BY gate, severity, rule, variant;

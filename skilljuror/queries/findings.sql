@@ -1,0 +1,12 @@
+-- question: What did the gates find?
+-- section: RQ1
+-- grain: one row is one finding that a variant made itself
+-- columns: build, variant, gate, rule, severity, file, line, message, source_text, variant_text
+-- params: build=null
+-- read: Findings that the source already had are inherited by every variant and decide nothing; they
+--   are left out here.
+SELECT
+    build, variant, gate, rule, severity, file, line, message, source_text, variant_text
+FROM findings
+WHERE NOT inherited AND (CAST($build AS VARCHAR) IS NULL OR build = CAST($build AS VARCHAR))
+ORDER BY build, variant, gate, position;

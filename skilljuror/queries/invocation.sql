@@ -1,0 +1,37 @@
+-- question: How often was an offered Skill taken up at all?
+-- section: RQ3
+-- grain: one row is one condition
+-- columns: condition, readable, invoked, invocation_rate, reward_invoked, reward_not_invoked,
+--   median_step, median_seconds
+-- read: A Skill that is never opened cannot help, however it is laid out. The two mean rewards are
+--   not an effect: which trials open the Skill is the agent's choice.
+-- column invoked: readable trials in which a Skill was activated or its SKILL.md read with content
+-- column reward_invoked: mean reward of these trials, scored ones only; null when there are none
+-- column median_step: median step of the first invocation; 0 is before the first step
+-- column median_seconds: median seconds from the start of the log to it
+WITH found AS (
+    SELECT
+        r.condition, r.position, r.run, r.reward, r.readable,
+        max(m.value) FILTER (WHERE metric = 'skill_invoked') AS invoked,
+        max(m.value) FILTER (WHERE metric = 'invocation_step') AS step,
+        max(m.value) FILTER (WHERE metric = 'invocation_seconds') AS seconds
+    FROM runs AS r
+    LEFT JOIN measures AS m
+        ON m.trial = r.run
+        AND m.key = ''
+        AND m.metric IN ('skill_invoked', 'invocation_step', 'invocation_seconds')
+    GROUP BY r.condition, r.position, r.run, r.reward, r.readable
+)
+SELECT
+    condition,
+    count(*) FILTER (WHERE readable) AS readable,
+    count(*) FILTER (WHERE invoked = 1) AS invoked,
+    count(*) FILTER (WHERE invoked = 1)
+        / nullif(count(*) FILTER (WHERE readable), 0) AS invocation_rate,
+    avg(reward) FILTER (WHERE invoked = 1) AS reward_invoked,
+    avg(reward) FILTER (WHERE invoked = 0) AS reward_not_invoked,
+    median(step) AS median_step,
+    median(seconds) AS median_seconds
+FROM found
+GROUP BY condition, position
+ORDER BY position;

@@ -1,0 +1,31 @@
+-- question: How does one measure differ between two conditions, task by task?
+-- section: lists
+-- grain: one row is one task with a value in both arms
+-- columns: task, metric, treatment_mean, treatment_trials, control_mean, control_trials, difference
+-- params: metric=reward, key=null, treatment=null, control=null
+-- column treatment_trials: trials with a value; nulls are left out of the mean
+WITH contrast AS (
+    SELECT
+        coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
+        coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
+),
+means AS (
+    SELECT r.condition, r.task, m.metric, avg(m.value) AS mean, count(m.value) AS trials
+    FROM runs AS r
+    JOIN measures AS m ON m.trial = r.run
+    WHERE m.metric = CAST($metric AS VARCHAR) AND m.key = coalesce(CAST($key AS VARCHAR), '')
+    GROUP BY ALL
+)
+SELECT
+    t.task,
+    t.metric,
+    t.mean AS treatment_mean,
+    t.trials AS treatment_trials,
+    c.mean AS control_mean,
+    c.trials AS control_trials,
+    t.mean - c.mean AS difference
+FROM contrast AS k
+JOIN means AS t ON t.condition = k.treatment
+JOIN means AS c ON c.condition = k.control AND c.task = t.task
+WHERE t.trials > 0 AND c.trials > 0
+ORDER BY difference DESC, t.task;

@@ -1,0 +1,48 @@
+-- question: What was offered and never opened?
+-- section: RQ3
+-- grain: one row is one offered resource that no readable run opened
+-- columns: condition, task, skill, resource, resource_class, runs
+-- read: A support file that nobody opens is knowledge that a layout has hidden; in a flat layout the
+--   same text would have been read with the root.
+-- column resource: path inside the skill; null for a whole skill of which only the offer is known
+-- column runs: readable runs that were offered it
+WITH opened AS (
+    SELECT DISTINCT r.condition, r.task, u.skill, u.resource
+    FROM uses AS u JOIN runs AS r ON r.run = u.run
+    WHERE u.opens
+),
+planned AS (
+    SELECT
+        r.condition, r.position, r.task,
+        split_part(f.path, '/', 1) AS skill,
+        regexp_replace(f.path, '^[^/]*/', '') AS resource,
+        f.resource_class,
+        count(*) AS runs
+    FROM runs AS r
+    JOIN conditions AS c ON c.condition = r.condition
+    JOIN variant_files AS f ON f.build = r.task AND f.variant = c.variant
+    WHERE r.readable
+    GROUP BY ALL
+),
+observed AS (
+    SELECT
+        r.condition, r.position, r.task,
+        regexp_extract(o.skill, '[^:]*$') AS skill,
+        NULL AS resource,
+        NULL AS resource_class,
+        count(DISTINCT r.run) AS runs
+    FROM runs AS r
+    JOIN offered AS o ON o.trajectory = r.run
+    WHERE r.status = 'observed' AND NOT o.bundled
+    GROUP BY ALL
+)
+SELECT condition, task, skill, resource, resource_class, runs
+FROM (FROM planned UNION ALL BY NAME FROM observed) AS offers
+WHERE NOT EXISTS (
+    SELECT 1 FROM opened AS o
+    WHERE o.condition = offers.condition
+        AND o.task IS NOT DISTINCT FROM offers.task
+        AND o.skill = offers.skill
+        AND (offers.resource IS NULL OR o.resource = offers.resource)
+)
+ORDER BY task, position, skill, resource;

@@ -1,0 +1,50 @@
+-- question: Which resources were opened, and was what they said put to work?
+-- section: RQ3
+-- grain: one row is one resource of a condition, a task and a judge
+-- columns: condition, task, skill, resource, resource_class, judge, events, trajectories,
+--   first_step, yes, no, unknown, eru_rate
+-- params: judge=null
+-- column events: uses of it
+-- column trajectories: runs with a use of it
+-- column first_step: median over these runs of the step of its first use; 0 is before the first step
+-- column eru_rate: yes / (yes + no); null when nothing was decided
+WITH judges AS (
+    SELECT DISTINCT judge FROM verdicts
+    WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
+),
+firsts AS (
+    SELECT run, skill, resource, min(step) AS step
+    FROM uses WHERE agent = 'main' GROUP BY ALL
+),
+medians AS (
+    SELECT r.condition, r.task, f.skill, f.resource, median(f.step) AS first_step
+    FROM firsts AS f JOIN runs AS r ON r.run = f.run GROUP BY ALL
+),
+sums AS (
+    SELECT
+        r.condition, r.position, r.task, u.skill, u.resource,
+        min(u.resource_class) AS resource_class,
+        j.judge,
+        count(*) AS events,
+        count(DISTINCT u.run) AS trajectories,
+        count(*) FILTER (WHERE v.label = 'yes') AS yes,
+        count(*) FILTER (WHERE v.label = 'no') AS no,
+        count(*) FILTER (WHERE v.label = 'unknown') AS unknown
+    FROM uses AS u
+    JOIN runs AS r ON r.run = u.run
+    LEFT JOIN judges AS j ON true
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    GROUP BY r.condition, r.position, r.task, u.skill, u.resource, j.judge
+)
+SELECT
+    s.condition, s.task, s.skill, s.resource, s.resource_class, s.judge, s.events, s.trajectories,
+    m.first_step,
+    if(s.judge IS NULL, NULL, s.yes) AS yes,
+    if(s.judge IS NULL, NULL, s.no) AS no,
+    if(s.judge IS NULL, NULL, s.unknown) AS unknown,
+    s.yes / nullif(s.yes + s.no, 0) AS eru_rate
+FROM sums AS s
+LEFT JOIN medians AS m
+    ON m.condition = s.condition AND m.task IS NOT DISTINCT FROM s.task
+    AND m.skill = s.skill AND m.resource = s.resource
+ORDER BY s.task, s.position, s.skill, s.trajectories DESC, s.resource, s.judge;

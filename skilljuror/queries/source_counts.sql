@@ -1,0 +1,19 @@
+-- question: What became of the files that were looked at?
+-- section: overview
+-- grain: one row is one status, format and reason
+-- columns: status, format, reason, files, bytes
+-- params: reasons=yes
+-- column reason: null with reasons=no, since a reason may quote a path
+-- read: skipped means that no format claims the file; duplicate that another capture of the same run
+--   was better; error that a format claims it and it cannot be read. A long tail of errors means
+--   that the figures rest on less than was found.
+WITH found AS (
+    SELECT
+        status, format, size,
+        if(CAST($reasons AS VARCHAR) = 'yes', reason, NULL) AS reason
+    FROM sources
+)
+SELECT status, format, reason, count(*) AS files, CAST(sum(size) AS BIGINT) AS bytes
+FROM found
+GROUP BY status, format, reason
+ORDER BY status, files DESC, format, reason;

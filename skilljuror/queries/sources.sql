@@ -1,0 +1,9 @@
+-- question: Which files were read, and why were the others not?
+-- section: lists
+-- grain: one row is one file or folder that ingest looked at
+-- columns: path, status, format, reason, size
+-- params: status=null
+SELECT path, status, format, reason, size
+FROM sources
+WHERE CAST($status AS VARCHAR) IS NULL OR status = CAST($status AS VARCHAR)
+ORDER BY status, path;

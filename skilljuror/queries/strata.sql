@@ -1,0 +1,101 @@
+-- question: For which kinds of task do more uptake and more success go together?
+-- section: RQ4
+-- grain: one row is one value of a task attribute, and one judge
+-- columns: attribute, value, judge, tasks, treatment_passes, treatment_trials, control_passes,
+--   control_trials, delta_pass, delta_runtime, delta_yes, delta_events, delta_fanout,
+--   treatment_minutes_per_pass, control_minutes_per_pass
+-- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
+-- read: Strata are small and many: read them as hints where to look, not as tests. Uptake comes after
+--   the layout was given, so a correlation with success here is no effect of uptake.
+-- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
+-- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
+-- column delta_yes: yes events per trajectory, treatment minus control; null unless all are judged
+-- column delta_events: uses per trajectory, treatment minus control
+-- column delta_fanout: distinct resources touched per trajectory, treatment minus control
+-- column treatment_minutes_per_pass: minutes of all planned trials / strict passes; null without a
+--   pass or where a trial was not measured
+WITH contrast AS (
+    SELECT
+        coalesce(CAST($treatment AS VARCHAR), (SELECT max(treatment) FROM study)) AS treatment,
+        coalesce(CAST($control AS VARCHAR), (SELECT max(control) FROM study)) AS control
+),
+judges AS (
+    SELECT DISTINCT judge FROM verdicts
+    WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
+),
+per_run AS (
+    SELECT
+        r.run, r.task, r.readable, j.judge,
+        r.condition = k.treatment AS treated,
+        coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
+        r.status <> 'missing' AND r.exception IS NULL AS clean,
+        any_value(minutes.value) AS minutes,
+        any_value(fanout.value) AS fanout,
+        count(u.event) AS events,
+        count(v.label) AS judged,
+        count(*) FILTER (WHERE v.label = 'yes') AS yes
+    FROM contrast AS k
+    JOIN runs AS r ON r.condition IN (k.treatment, k.control)
+    LEFT JOIN judges AS j ON true
+    LEFT JOIN uses AS u ON u.run = r.run
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    LEFT JOIN measures AS minutes
+        ON minutes.trial = r.run AND minutes.metric = 'agent_minutes' AND minutes.key = ''
+    LEFT JOIN measures AS fanout
+        ON fanout.trial = r.run AND fanout.metric = 'fanout' AND fanout.key = ''
+    GROUP BY ALL
+),
+per_task AS (
+    SELECT
+        task, judge,
+        avg(strict::INTEGER) FILTER (WHERE treated) - avg(strict::INTEGER) FILTER (WHERE NOT treated)
+            AS delta_pass,
+        avg(clean::INTEGER) FILTER (WHERE treated) - avg(clean::INTEGER) FILTER (WHERE NOT treated)
+            AS delta_runtime
+    FROM per_run
+    GROUP BY task, judge
+),
+means AS (
+    SELECT a.attribute, a.value, t.judge, count(*) AS tasks,
+        avg(t.delta_pass) AS delta_pass, avg(t.delta_runtime) AS delta_runtime
+    FROM per_task AS t
+    JOIN task_attributes AS a ON a.task = t.task
+    GROUP BY ALL
+),
+arms AS (
+    SELECT
+        a.attribute, a.value, r.judge, r.treated,
+        count(*) AS trials,
+        count(*) FILTER (WHERE r.strict) AS passes,
+        avg(r.events) FILTER (WHERE r.readable) AS events,
+        avg(r.fanout) AS fanout,
+        if(bool_and(r.judged = r.events) AND r.judge IS NOT NULL,
+            avg(r.yes) FILTER (WHERE r.readable), NULL) AS yes,
+        if(count(r.minutes) = count(*), sum(r.minutes), NULL) / nullif(count(*) FILTER (WHERE r.strict), 0)
+            AS minutes_per_pass
+    FROM per_run AS r
+    JOIN task_attributes AS a ON a.task = r.task
+    GROUP BY a.attribute, a.value, r.judge, r.treated
+)
+SELECT
+    m.attribute, m.value, m.judge, m.tasks,
+    t.passes AS treatment_passes,
+    t.trials AS treatment_trials,
+    c.passes AS control_passes,
+    c.trials AS control_trials,
+    m.delta_pass,
+    m.delta_runtime,
+    t.yes - c.yes AS delta_yes,
+    t.events - c.events AS delta_events,
+    t.fanout - c.fanout AS delta_fanout,
+    t.minutes_per_pass AS treatment_minutes_per_pass,
+    c.minutes_per_pass AS control_minutes_per_pass
+FROM means AS m
+JOIN arms AS t
+    ON t.treated AND t.attribute = m.attribute AND t.value = m.value
+    AND t.judge IS NOT DISTINCT FROM m.judge
+JOIN arms AS c
+    ON NOT c.treated AND c.attribute = m.attribute AND c.value = m.value
+    AND c.judge IS NOT DISTINCT FROM m.judge
+WHERE list_contains(string_split(CAST($attributes AS VARCHAR), ' '), m.attribute)
+ORDER BY m.attribute, m.tasks DESC, m.value, m.judge;

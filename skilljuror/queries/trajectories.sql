@@ -1,0 +1,26 @@
+-- question: Which runs were read, and how much is in them?
+-- section: lists
+-- grain: one row is one run
+-- columns: trajectory, trial, format, agent, agent_version, model, started_at, minutes, steps,
+--   sub_agents, uses, skills_opened, display_tokens, complete, warnings, source
+-- column minutes: from the first to the last record of the log
+-- column uses: resource events without authoring and mentions
+-- column display_tokens: uncached input, cache writes and output; null where the log does not say
+SELECT
+    t.trajectory, t.trial, t.format, t.agent, t.agent_version, t.model, t.started_at,
+    m.value AS minutes,
+    t.steps, t.sub_agents,
+    count(u.event) AS uses,
+    count(DISTINCT u.skill) FILTER (WHERE u.opens AND u.ok IS NOT false) AS skills_opened,
+    CAST(any_value(d.value) AS BIGINT) AS display_tokens,
+    t.complete,
+    len(t.warnings) AS warnings,
+    t.source
+FROM trajectories AS t
+LEFT JOIN uses AS u ON u.trajectory = t.trajectory
+LEFT JOIN measures AS m
+    ON m.trial = coalesce(t.trial, t.trajectory) AND m.metric = 'log_minutes' AND m.key = ''
+LEFT JOIN measures AS d
+    ON d.trial = coalesce(t.trial, t.trajectory) AND d.metric = 'display_tokens' AND d.key = ''
+GROUP BY ALL
+ORDER BY t.started_at, t.trajectory;

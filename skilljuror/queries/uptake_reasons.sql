@@ -1,0 +1,17 @@
+-- question: Why did the judge say yes, no or unknown?
+-- section: RQ3
+-- grain: one row is one condition, judge, label and reason
+-- columns: condition, judge, label, category, events, share
+-- column share: of this judge's verdicts in this condition
+SELECT
+    r.condition,
+    v.judge,
+    v.label,
+    v.category,
+    count(*) AS events,
+    count(*) / sum(count(*)) OVER (PARTITION BY r.condition, v.judge) AS share
+FROM verdicts AS v
+JOIN uses AS u ON u.event = v.event
+JOIN runs AS r ON r.run = u.run
+GROUP BY r.condition, r.position, v.judge, v.label, v.category
+ORDER BY r.position, v.judge, v.label DESC, events DESC, v.category;
