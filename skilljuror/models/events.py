@@ -62,6 +62,8 @@ class ResourceEvent(Struct, frozen=True):
     """A short piece of the evidence."""
     note: str = ""
     """Free text; where the witnesses disagree it says so."""
+    shown_bytes: int | None = None
+    """Bytes of the resource's text that were shown; None when not known."""
 
     @property
     def event(self) -> str:

@@ -1,0 +1,225 @@
+"""Attribution: which resource of which skill an agent touched, when, how, and what it saw."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from skilljuror.attribution.catalog import Catalog, Location, tail_of
+from skilljuror.attribution.claims import Claim
+from skilljuror.attribution.classes import class_of
+from skilljuror.attribution.content_only import unexplained
+from skilljuror.attribution.discover import catalog_of, home_of
+from skilljuror.attribution.evidence import Output, Shown, read_shown, tool_read
+from skilljuror.attribution.found import Finding
+from skilljuror.attribution.gather import Gathered, Touch, gather
+from skilljuror.attribution.injected import message_findings, skill_findings
+from skilljuror.attribution.searched import outside, search_findings
+from skilljuror.attribution.split import Segment
+from skilljuror.models.bundle import ResourceClass
+from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.trajectory import Call, Trajectory
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """The events of a run, and what it was offered."""
+
+    events: tuple[ResourceEvent, ...]
+    """In order of occurrence."""
+    manifest: SkillManifest
+    """The manifest given, or the one discovered from the log."""
+
+
+def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribution:
+    """The resource events of a run.
+
+    With a manifest, its roots and texts are what counts. Without one they are discovered from
+    the log: skill lists, base directories, paths of SKILL.md, roots known from real logs; a
+    resource's text is learned when the log shows the whole of it.
+    """
+    catalog = catalog_of(trajectory, manifest)
+    gathered = gather(trajectory, catalog, manifest, home_of(trajectory, catalog))
+    findings = [
+        one for message in trajectory.messages for one in message_findings(message, gathered)
+    ]
+    for touch in gathered.touches:
+        findings.extend(_touch_findings(touch, gathered))
+    classes = _Classes(manifest)
+    events = tuple(_events(trajectory, _placed(findings), gathered, classes))
+    found = manifest if manifest is not None and manifest.known else _discovered(gathered, events)
+    return Attribution(events, found)
+
+
+def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
+    """The events of one call."""
+    if touch.call.action == "skill":
+        yield from skill_findings(touch, run)
+        return
+    output = Output.of(touch.call, touch.more)
+    found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
+    found.sort(key=lambda one: one.order)
+    yield from _once(found)
+    for location, shown in unexplained(touch, run, output):
+        yield _finding(touch, location, shown, order=len(touch.claims))
+
+
+def _finding(touch: Touch, location: Location, shown: Shown, order: int) -> Finding:
+    via: Via = "read-tool" if touch.call.action in {"read", "other"} else "shell"
+    return Finding(
+        location, "read", "python" if touch.call.action == "python" else via, shown,
+        touch.step.agent, touch.step.index, touch.call.line, touch.step.file, order,
+        touch.call.call_id,
+    )  # fmt: skip
+
+
+def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
+    parts = touch.parts(output)
+    for claim in touch.claims:
+        if claim.access.kind == "search":
+            continue
+        shown = _shown(touch.call, claim, output, run, parts)
+        if shown is None:
+            continue
+        location = claim.location
+        if claim.access.kind == "list" and location.folder:
+            location = replace(location, resource=".")
+        missing = shown.ok is False and bool(output.error_for(claim.access.path))
+        yield Finding(
+            location, claim.access.kind, claim.access.via, shown, touch.step.agent,
+            touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
+            missing, shown.quote or claim.access.text,
+        )  # fmt: skip
+
+
+def _shown(
+    call: Call, claim: Claim, output: Output, run: Gathered, parts: dict[int, Segment]
+) -> Shown | None:
+    kind = claim.access.kind
+    if kind == "read":
+        if call.action in {"read", "other"}:
+            return tool_read(call, claim, run.prints)
+        return read_shown(claim, output, run.prints, parts.get(claim.order))
+    note = claim.access.note
+    if kind == "edit" and call.action == "edit" and claim.access.via == "read-tool":
+        snippet = output.ok and len(output.lines) > 3
+        return Shown("partial" if snippet else "none", None, output.ok, note=note)
+    return Shown("none", None, output.ok, note=note)
+
+
+def _searched(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
+    claims = {id(claim.access) for claim in touch.claims}
+    for claim, location, shown in search_findings(touch, run, output):
+        yield _search(touch, location, shown, claim.access.via, claim.order, claim.access.text)
+    wide = [one for one in touch.accesses if one.kind == "search" and id(one) not in claims]
+    if wide and any(one.shown for one in wide):
+        for location, shown in outside(touch, run, output):
+            yield _search(touch, location, shown, wide[0].via, len(touch.claims), wide[0].text)
+
+
+def _search(
+    touch: Touch, location: Location, shown: Shown, via: Via, order: int, text: str
+) -> Finding:
+    return Finding(
+        location, "search", via, shown, touch.step.agent, touch.step.index, touch.call.line,
+        touch.step.file, order, touch.call.call_id, quote=shown.quote or text,
+    )  # fmt: skip
+
+
+_REPEATED = frozenset({"exec", "import", "list", "search", "edit", "write", "mention"})
+
+
+def _once(found: list[Finding]) -> Iterator[Finding]:
+    """Five runs of one script in one command are one event; separate reads stay separate."""
+    seen: set[tuple[str, str, str]] = set()
+    for one in found:
+        key = one.location.skill, one.location.resource, one.kind
+        if one.kind in _REPEATED and key in seen:
+            continue
+        seen.add(key)
+        yield one
+
+
+def _placed(findings: Iterable[Finding]) -> list[Finding]:
+    """In order of occurrence; a path that lacks its skill belongs to the one touched last."""
+    ordered = sorted(findings, key=lambda one: (one.file, one.line, one.order))
+    last: dict[str, str] = {}
+    placed = []
+    for one in ordered:
+        if one.location.skill:
+            last[one.agent] = one.location.skill
+        elif one.agent in last and one.kind == "read":
+            note = "the path lacks the skill's folder; meant is the skill touched last"
+            location = replace(one.location, skill=last[one.agent])
+            one = replace(one, location=location, missing=True, shown=replace(one.shown, note=note))
+        else:
+            continue
+        placed.append(one)
+    return placed
+
+
+@dataclass(slots=True)
+class _Classes:
+    """Classes of resources: the manifest's, else told from the path."""
+
+    manifest: SkillManifest | None
+    known: dict[tuple[str, str], ResourceClass] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Index the manifest."""
+        for one in self.manifest.resources if self.manifest else ():
+            self.known[one.skill, one.path] = one.resource_class
+
+    def of(self, skill: str, path: str) -> ResourceClass:
+        """The class of a resource."""
+        return self.known.get((tail_of(skill), path)) or class_of(path)
+
+
+def _events(
+    trajectory: Trajectory, findings: list[Finding], run: Gathered, classes: _Classes
+) -> Iterator[ResourceEvent]:
+    for ordinal, one in enumerate(findings):
+        place, shown = one.location, one.shown
+        path = place.resource
+        phantom = one.missing
+        if run.catalog.known and path != "." and not run.catalog.has(place.skill, path):
+            phantom = True
+        yield ResourceEvent(
+            trajectory=trajectory.trajectory,
+            ordinal=ordinal,
+            line=one.line,
+            agent=one.agent,
+            step=one.step,
+            skill=place.skill,
+            resource=path,
+            resource_class=classes.of(place.skill, path),
+            kind=one.kind,
+            via=one.via,
+            ok=shown.ok,
+            content_exposed=shown.exposed,
+            lines=shown.lines,
+            witness=shown.witness,
+            call_id=one.call_id,
+            file=trajectory.files[one.file] if 0 < one.file < len(trajectory.files) else None,
+            phantom=phantom,
+            bundled=place.bundled,
+            quote=(shown.quote or one.quote)[:160],
+            note=shown.note[:200],
+            shown_bytes=shown.size,
+        )
+
+
+def _discovered(run: Gathered, events: tuple[ResourceEvent, ...]) -> SkillManifest:
+    """The manifest that a log itself shows."""
+    catalog: Catalog = run.catalog
+    resources = []
+    for tail in sorted(catalog.resources):
+        skill = catalog.names.get(tail, tail)
+        for path in sorted(catalog.resources[tail].values()):
+            text = run.texts.get((skill, path))
+            resources.append(Resource(tail, path, class_of(path), text))
+    touched = {tail_of(event.skill) for event in events if not event.phantom}
+    return SkillManifest(
+        resources=tuple(resources),
+        roots=tuple(catalog.roots),
+        skills=tuple(sorted({*catalog.names, *touched})),
+        known=False,
+    )

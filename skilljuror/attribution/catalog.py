@@ -1,0 +1,175 @@
+"""Where the skills lie: from any path an agent may write to (skill, resource)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from skilljuror.attribution.classes import is_root
+from skilljuror.attribution.paths import glob_match, is_glob, normal
+
+_AGENT_FOLDERS = (
+    r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
+    r"|\.factory|\.goose|\.windsurf|\.qwen|\.kiro|\.junie|\.pi|\.pi/agent|\.openhands|\.amp|\.roo"
+)
+_KNOWN_ROOT = re.compile(
+    rf"^(.*?(?:(?:^|/)(?:{_AGENT_FOLDERS})/skills?(?:/\.system)?"
+    r"|/plugins/cache/[^/]+/[^/]+/[^/]+/skills"
+    r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
+)
+"""Roots seen in real logs (formats §2), wherever they lie."""
+_BUNDLED = "/skills/.system"
+_INNER = frozenset({
+    "references",
+    "reference",
+    "scripts",
+    "assets",
+    "templates",
+    "steps",
+    "examples",
+    "docs",
+    "resources",
+})
+"""Folders of a bundle, that somebody writes straight under the root by mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """What a path means."""
+
+    skill: str
+    """Skill as offered; "" for a path that names the root but no skill."""
+    resource: str
+    """Path inside the skill; "." for the skill's own folder."""
+    bundled: bool = False
+    """The skill belongs to the agent itself."""
+    folder: bool = False
+    """The path names a folder of the bundle."""
+
+
+def tail_of(skill: str) -> str:
+    """The part of a skill's name after its plugin."""
+    return skill.rpartition(":")[2]
+
+
+@dataclass(slots=True)
+class Catalog:
+    """Everything known about where skills lie and which resources they have."""
+
+    closed: bool = False
+    """Only the listed roots count: the log shows where every offered skill lies."""
+    known: bool = False
+    """The resources are those of the manifest, and no others."""
+    roots: dict[str, None] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    """Folder of a skill -> its name as offered."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Tail of a name -> the name as offered."""
+    bundled: set[str] = field(default_factory=set)
+    """Tails of the agent's own skills."""
+    resources: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Tail of a skill -> lower-case path -> path."""
+
+    def add_skill(self, name: str, folder: str | None = None, *, bundled: bool = False) -> None:
+        """Add a skill, and where it lies if that is known."""
+        tail = tail_of(name)
+        if ":" in name or tail not in self.names:
+            self.names[tail] = name
+        if bundled:
+            self.bundled.add(tail)
+        if folder:
+            folder = normal(folder)
+            self.folders.setdefault(folder, name)
+
+    def add_root(self, root: str) -> None:
+        """Add a folder that holds skills."""
+        root = normal(root)
+        if root not in {"", "/", "~"}:
+            self.roots.setdefault(root)
+
+    def add_resource(self, skill: str, path: str) -> None:
+        """Add a file of a skill."""
+        self.resources.setdefault(tail_of(skill), {}).setdefault(path.lower(), path)
+
+    def has(self, skill: str, path: str) -> bool:
+        """Whether the skill is known to have that file."""
+        return path.lower() in self.resources.get(tail_of(skill), {})
+
+    def locate(self, path: str) -> Location | None:
+        """What a path means; None for a path outside every skill."""
+        path = normal(path)
+        folder = self._skill_folder(path)
+        if folder is not None:
+            skill = self.folders[folder]
+            return self._location(skill, path[len(folder) + 1 :], bundled=_BUNDLED in folder)
+        for root in self.roots:
+            if path.startswith(root + "/"):
+                return self._under_root(path[len(root) + 1 :], root)
+        found = _KNOWN_ROOT.match(path)
+        if found and found[2]:
+            first = found[2].partition("/")[0]
+            if not self.closed or first in self.names:
+                return self._under_root(found[2], found[1])
+        return None
+
+    def _skill_folder(self, path: str) -> str | None:
+        """The longest folder of a skill that holds the path."""
+        while path:
+            if path in self.folders:
+                return path
+            path = path.rpartition("/")[0]
+        return None
+
+    def _under_root(self, rest: str, root: str) -> Location | None:
+        first, _, inner = rest.partition("/")
+        if first == ".system" and inner:
+            return self._under_root(inner, root + "/.system")
+        if first in _INNER and first not in self.names:
+            return Location("", rest)
+        if is_glob(first):
+            return None
+        if "." in first and not inner and first not in self.names:
+            return None
+        return self._location(self.names.get(first, first), inner, bundled=_BUNDLED in root)
+
+    def _location(self, skill: str, inner: str, *, bundled: bool) -> Location:
+        tail = tail_of(skill)
+        bundled = bundled or tail in self.bundled
+        paths = self.resources.get(tail, {})
+        resource = paths.get(inner.lower(), inner) or "."
+        if is_root(resource):
+            resource = "SKILL.md"
+        return Location(
+            skill, resource, bundled, folder=resource == "." or self._is_folder(tail, resource)
+        )
+
+    def _is_folder(self, tail: str, resource: str) -> bool:
+        """Whether a path names a folder: others lie under it, or it is a usual one without an ending."""
+        start = resource.lower() + "/"
+        paths = self.resources.get(tail, {})
+        if resource.lower() in paths:
+            return False
+        return any(path.startswith(start) for path in paths) or resource in _INNER
+
+    def expand(self, pattern: str) -> list[Location]:
+        """The known resources that a glob over paths fits."""
+        return [place for path, place in self._paths() if glob_match(pattern, path)]
+
+    def _paths(self) -> Iterator[tuple[str, Location]]:
+        """Every known resource under every folder its skill is known to lie in."""
+        for folder, skill in self.folders.items():
+            for path in self.resources.get(tail_of(skill), {}).values():
+                yield f"{folder}/{path}", self._location(skill, path, bundled=_BUNDLED in folder)
+
+    def needles(self) -> Iterable[str]:
+        """Texts one of which stands in every command that can touch a skill by its path."""
+        yield from ("skills/", "skill/", "skills ", "SKILL.md", "skill.md", "Begin Patch")
+        yield from (f"/{folder.rpartition('/')[2]}" for folder in self.folders)
+
+
+def known_root(path: str) -> tuple[str, str] | None:
+    """(root, skill folder) of a path under one of the roots seen in real logs."""
+    found = _KNOWN_ROOT.match(normal(path))
+    if not found or not found[2]:
+        return None
+    first = found[2].partition("/")[0]
+    return found[1], f"{found[1]}/{first}"

@@ -1,0 +1,262 @@
+"""A call -> the accesses its arguments ask for, resolved to resources (the command witness)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.catalog import Catalog, Location
+from skilljuror.attribution.classes import class_of
+from skilljuror.attribution.commands import command_accesses
+from skilljuror.attribution.patches import patch_accesses
+from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join, normal
+from skilljuror.attribution.python_code import imports_by_script, python_accesses
+from skilljuror.attribution.shell import read_shell
+from skilljuror.attribution.views import View
+from skilljuror.attribution.wrappers import unwrap
+from skilljuror.models.trajectory import Call
+
+MAX_COMMAND = 300_000
+"""Characters of a command that are read."""
+_PATH_IN_OUTPUT = re.compile(r"[\w@./~+-]{3,500}")
+_NO_BUNDLE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An access whose path is a resource."""
+
+    access: Access
+    location: Location
+    order: int
+    """Position in the call."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Skill and resource."""
+        return self.location.skill, self.location.resource
+
+
+@dataclass(slots=True)
+class Claims:
+    """Reads calls one after the other: scripts and copies made earlier are remembered."""
+
+    catalog: Catalog
+    cwd: str | None
+    home: str | None
+    scripts: dict[str, list[Claim]] = field(default_factory=dict)
+    """Path of a script an agent wrote -> what it touches when it runs."""
+    copies: dict[str, Location] = field(default_factory=dict)
+    """Path of a copy -> the bundled file it was made from."""
+    needle: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Compile what a command must hold to be worth reading."""
+        self.needle = re.compile("|".join(sorted(re.escape(n) for n in self.catalog.needles())))
+
+    def of(self, call: Call) -> tuple[list[Claim], list[Access]]:
+        """The claims of a call, in order, and all its accesses, those outside bundles included."""
+        accesses = self._accesses(call)
+        if not accesses:
+            return [], []
+        shown = _shown(call)
+        claims: list[Claim] = []
+        for access in accesses:
+            for location in self._locations(access, shown):
+                claims.append(Claim(access, location, len(claims)))
+            if access.kind == "exec":
+                claims.extend(self._indirect(access, len(claims)))
+            elif access.kind in {"write", "edit"}:
+                self._remember(access)
+        return claims, accesses
+
+    def _accesses(self, call: Call) -> list[Access]:
+        if call.action in {"shell", "python"}:
+            return self._command(call)
+        patch = call.written or ""
+        if call.action in {"edit", "other"} and "*** Begin Patch" in (
+            patch or str(call.arguments.get("input", ""))
+        ):
+            return patch_accesses(
+                patch or str(call.arguments.get("input", "")), call.workdir or self.cwd
+            )
+        if call.action in {"read", "write", "edit", "search", "list"} and (
+            call.path or call.pattern
+        ):
+            return [self._tool(call)]
+        if call.action == "other":
+            return self._unknown_tool(call)
+        return []
+
+    def _command(self, call: Call) -> list[Access]:
+        text = (call.command or "")[:MAX_COMMAND]
+        folder = self._folder(call)
+        if not self._relevant(text, folder):
+            return []
+        if call.action == "python":
+            return python_accesses(text, folder, self.home)
+        commands = read_shell(text, folder, self.home)
+        return command_accesses(list(unwrap(commands, self.home)), self.home)
+
+    def _folder(self, call: Call) -> str | None:
+        if call.workdir:
+            return join(self.cwd, expand_home(call.workdir, self.home))
+        return self.cwd
+
+    def _relevant(self, text: str, folder: str | None) -> bool:
+        if self.needle.search(text):
+            return True
+        if folder and self.catalog.locate(folder + "/x"):
+            return True
+        made = [*self.scripts, *self.copies]
+        return any(path.rpartition("/")[2] in text for path in made)
+
+    def _tool(self, call: Call) -> Access:
+        kind = call.action
+        folder = self._folder(call)
+        path = join(folder, expand_home(call.path or ".", self.home))
+        if kind == "list" and call.pattern:
+            path, inner = join(path, call.pattern), call.pattern
+            return Access(path, "list", "read-tool", glob=True, text=f"{call.name} {inner}")
+        view = View()
+        if call.start is not None or call.count is not None:
+            start = call.start or 1
+            view = View(spans=((start, start + call.count - 1 if call.count else None),))
+        return Access(
+            path,
+            kind,  # type: ignore[arg-type]
+            "read-tool",
+            view=view.pick() if kind == "search" else view,
+            glob=kind == "search" and is_glob(path),
+            text=f"{call.name} {call.path or call.pattern or ''}",
+            written=call.written,
+        )
+
+    def _unknown_tool(self, call: Call) -> list[Access]:
+        """A tool nobody here knows, given a path: a read, if content comes back."""
+        found = []
+        for name in ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file"):
+            value = call.arguments.get(name)
+            if isinstance(value, str) and len(value) < 1000:
+                path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
+                found.append(
+                    Access(path, "read", "read-tool", strict=True, text=f"{call.name} {value}")
+                )
+        return found[:1]
+
+    def _locations(self, access: Access, shown: str) -> list[Location]:
+        path = access.path
+        if not path or "\0" in path or len(path) > 1000 or "\n" in path:
+            return []
+        if access.glob or (is_glob(path) and access.kind != "list"):
+            return self._globbed(access, shown)
+        location = self.catalog.locate(path)
+        if location is None or not self._acceptable(access, location):
+            return []
+        return [location]
+
+    def _acceptable(self, access: Access, location: Location) -> bool:
+        if _NO_BUNDLE.search(location.resource):
+            return False
+        if location.folder and access.kind not in {"list", "search"}:
+            return False
+        if access.kind == "import":
+            return self._importable(access, location)
+        if access.strict:
+            return self._is_file(location) and not self._copied_code(access, location)
+        return True
+
+    def _importable(self, access: Access, location: Location) -> bool:
+        if self.catalog.has(location.skill, location.resource):
+            return True
+        return not self.catalog.known and access.note != "maybe"
+
+    def _is_file(self, location: Location) -> bool:
+        if self.catalog.known:
+            return self.catalog.has(location.skill, location.resource)
+        return "." in location.resource.rpartition("/")[2][1:]
+
+    @staticmethod
+    def _copied_code(access: Access, location: Location) -> bool:
+        return access.note == "copied" and class_of(location.resource) == "code"
+
+    def _globbed(self, access: Access, shown: str) -> list[Location]:
+        if access.kind == "list":
+            return self._listed(access)
+        found = self.catalog.expand(access.path)
+        names = {(place.skill, place.resource) for place in found}
+        if self.catalog.known:
+            return found
+        for path in sorted(set(_PATH_IN_OUTPUT.findall(shown[:200_000]))):
+            full = join(self.cwd, path)
+            place = self.catalog.locate(full) if glob_match(access.path, full) else None
+            if place and not place.folder and (place.skill, place.resource) not in names:
+                found.append(place)
+        return found
+
+    def _listed(self, access: Access) -> list[Location]:
+        """A glob aimed at one bundle: its fixed beginning lies inside it."""
+        fixed = []
+        for part in access.path.split("/"):
+            if is_glob(part):
+                break
+            fixed.append(part)
+        location = self.catalog.locate("/".join(fixed))
+        return [replace(location, resource=".", folder=True)] if location and location.skill else []
+
+    def _indirect(self, access: Access, order: int) -> Iterator[Claim]:
+        """Running a script that was written or copied earlier."""
+        for claim in self.scripts.get(access.path, ()):
+            used = replace(
+                claim.access, shown=False, text=access.text, note=f"run of {access.path}"
+            )
+            yield replace(claim, access=used, order=order)
+        location = self.copies.get(access.path)
+        if location:
+            yield Claim(
+                replace(access, kind="import", note="a copy of it was run"), location, order
+            )
+
+    def _remember(self, access: Access) -> None:
+        """What a written file will touch when it runs, and what a copy was made from."""
+        if access.source:
+            self._copied(access)
+        if access.written and self.needle.search(access.written):
+            self._authored(access)
+
+    def _copied(self, access: Access) -> None:
+        location = self.catalog.locate(access.source or "")
+        if location is None:
+            return
+        name = access.source.rpartition("/")[2] if access.source else ""
+        if location.folder:
+            for path in self.catalog.resources.get(location.skill.rpartition(":")[2], {}).values():
+                inner = path.removeprefix(location.resource).lstrip("/")
+                place = replace(location, resource=path, folder=False)
+                self.copies[join(access.path, inner)] = place
+                self.copies[join(access.path, f"{name}/{inner}")] = place
+            return
+        self.copies[access.path] = location
+        self.copies[normal(f"{access.path}/{name}")] = location
+
+    def _authored(self, access: Access) -> None:
+        """Remember what a script will touch when it runs."""
+        text = (access.written or "")[:MAX_COMMAND]
+        suffix = access.path.rpartition(".")[2]
+        if suffix in {"sh", "bash"}:
+            commands = read_shell(text, self.cwd, self.home)
+            touched = command_accesses(list(unwrap(commands, self.home)), self.home)
+        elif suffix == "py":
+            touched = imports_by_script(text, access.path, self.home)
+        else:
+            return
+        claims: list[Claim] = []
+        for one in touched:
+            for location in self._locations(one, ""):
+                claims.append(Claim(one, location, len(claims)))
+        if claims:
+            self.scripts[access.path] = claims
+
+
+def _shown(call: Call) -> str:
+    return call.result.text if call.result else ""

@@ -1,0 +1,376 @@
+"""What each program does to the paths it is given.
+
+A pipeline is read from left to right: `stream` holds the reads whose text flows to the next
+program, which narrows, picks, hides or prints it. A program that is not known hides nothing
+and shows nothing: the content witness decides.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.grep import is_search, searches
+from skilljuror.attribution.interpreters import interpret, is_interpreter
+from skilljuror.attribution.patches import patch_accesses
+from skilljuror.attribution.paths import expand_home, join
+from skilljuror.attribution.programs import (
+    FILTERS,
+    NAMERS,
+    PICKERS,
+    SILENT,
+    TAKES_ALL,
+    WHOLE_READERS,
+)
+from skilljuror.attribution.shell import Command, Redirect
+from skilljuror.attribution.views import WHOLE, View, awk_view, sed_view
+from skilljuror.attribution.words import Word
+from skilljuror.models.events import EventKind
+
+
+@dataclass(slots=True)
+class Pipeline:
+    """A pipeline under way."""
+
+    home: str | None
+    done: list[Access] = field(default_factory=list)
+    stream: list[Access] = field(default_factory=list)
+    piped: bool = False
+    """Whether a program stands before this one."""
+
+    def run(self, commands: Sequence[Command]) -> list[Access]:
+        """The accesses of one pipeline."""
+        for command in commands:
+            self._step(command)
+            self._redirects(command)
+            self.piped = True
+        return [*self.done, *self.stream]
+
+    def _step(self, command: Command) -> None:
+        handler = _HANDLERS.get(command.name)
+        if handler:
+            handler(self, command)
+        elif is_search(command):
+            self._search(command)
+        elif is_interpreter(command):
+            self._interpret(command)
+        elif command.name in NAMERS:
+            self._names(command)
+        elif command.words:
+            self._unknown(command)
+
+    def path(self, command: Command, text: str) -> str:
+        """An operand as a path seen from the command's folder."""
+        return join(command.cwd, expand_home(text, self.home))
+
+    def access(self, command: Command, word: Word, kind: EventKind, **more: object) -> Access:
+        """An access to an operand."""
+        base = Access(
+            path=self.path(command, word.text),
+            kind=kind,
+            glob=word.glob,
+            shown=not command.captured,
+            text=command.text[:160],
+            pipeline=command.pipeline,
+        )
+        return replace(base, **more)  # type: ignore[arg-type]
+
+    def read(self, command: Command, files: Iterable[Word], view: View) -> None:
+        """Print files, or narrow down what comes in when there are none."""
+        operands = [word for word in files if word.text not in {"-", "/dev/stdin"}]
+        operands.extend(r.target for r in command.redirects if r.op == "<")
+        if operands:
+            self.hide()
+            self.stream = [self.access(command, word, "read", view=view) for word in operands]
+        elif not view.whole:
+            self.stream = [replace(one, view=_compose(one.view, view)) for one in self.stream]
+
+    def hide(self) -> None:
+        """What flows in goes no further."""
+        self.done.extend(replace(one, shown=False) for one in self.stream)
+        self.stream = []
+
+    def _search(self, command: Command) -> None:
+        files, names = searches(command, piped=self.piped)
+        if names:
+            self.done.extend(self.access(command, word, "list") for word in files)
+            return
+        if files:
+            self.hide()
+            self.stream = [
+                self.access(command, word, "search", view=WHOLE.pick()) for word in files
+            ]
+            return
+        self.stream = [replace(one, kind="search", view=one.view.pick()) for one in self.stream]
+
+    def _interpret(self, command: Command) -> None:
+        fed = list(self.stream)
+        self.hide()
+        ran = interpret(command, self.home)
+        if not ran and not command.arguments:
+            fed.extend(
+                self.access(command, r.target, "exec") for r in command.redirects if r.op == "<"
+            )
+        if not ran and fed and not command.arguments:
+            ran = [replace(one, kind="exec", view=WHOLE) for one in fed]
+            self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
+        self.done.extend(replace(one, shown=one.shown and not command.captured) for one in ran)
+
+    def _names(self, command: Command) -> None:
+        operands = _operands(command, frozenset({"-I", "-L", "-maxdepth", "--depth"}))
+        if command.name in {"find", "fd", "fdfind"}:
+            operands = [word for word in operands if "/" in word.text or word.text == "."][:4]
+        if self.stream and not operands:
+            self.hide()
+            return
+        if not operands and command.name not in {"test", "[", "[[", "wc"}:
+            operands = [Word(".")]
+        for word in operands:
+            self.done.append(self.access(command, word, "list"))
+
+    def _unknown(self, command: Command) -> None:
+        """A program nobody here knows: it may be a bundled script, or read a bundled file."""
+        program = command.words[0]
+        if "/" in program.text:
+            self.done.append(self.access(command, program, "exec"))
+        self.hide()
+        if command.name in SILENT:
+            return
+        note = f"handed to {command.name}"
+        for word in _operands(command, frozenset()):
+            text = word.text.rpartition("=")[2] if word.text.startswith("--") else word.text
+            if "/" in text and not word.glob:
+                named = Word(text.lstrip("@"))
+                self.done.append(
+                    self.access(command, named, "read", shown=False, strict=True, note=note)
+                )
+
+    def _redirects(self, command: Command) -> None:
+        for redirect in command.redirects:
+            if redirect.output and not redirect.target.text.isdigit():
+                self._written(command, redirect)
+            elif redirect.op == "<" and not is_interpreter(command) and command.name not in FILTERS:
+                word = redirect.target
+                self.done.append(self.access(command, word, "read", shown=False, strict=True))
+
+    def _written(self, command: Command, redirect: Redirect) -> None:
+        if redirect.target.text in {"/dev/stderr", "/dev/stdout", "/dev/tty"}:
+            return
+        sources = [one.path for one in self.stream if one.kind == "read"]
+        self.hide()
+        if redirect.target.text == "/dev/null":
+            return
+        kind: EventKind = "edit" if ">>" in redirect.op else "write"
+        self.done.append(
+            self.access(
+                command,
+                redirect.target,
+                kind,
+                written=command.heredoc,
+                source=sources[0] if sources else None,
+            )
+        )
+
+
+def _compose(inner: View, outer: View) -> View:
+    if outer.picked:
+        return inner.pick()
+    if outer.last is not None:
+        return inner.tail(outer.last)
+    if outer.cut:
+        return replace(inner, cut=True)
+    return inner.within(outer.spans)
+
+
+def _operands(command: Command, valued: frozenset[str]) -> list[Word]:
+    """Arguments that are no options."""
+    found: list[Word] = []
+    words = list(command.arguments)
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text == "--":
+            return [*found, *words[at + 1 :]]
+        if text.startswith("-") and len(text) > 1:
+            at += 2 if text in valued else 1
+            continue
+        found.append(words[at])
+        at += 1
+    return found
+
+
+def _option(command: Command, *names: str) -> str | None:
+    """The value of an option, whether glued, joined by "=" or in the next word."""
+    words = [word.text for word in command.arguments]
+    for at, word in enumerate(words):
+        for name in names:
+            if word == name:
+                return words[at + 1] if at + 1 < len(words) else None
+            if word.startswith(name) and len(word) > len(name):
+                return word[len(name) :].lstrip("=")
+    return None
+
+
+def _whole(pipeline: Pipeline, command: Command) -> None:
+    files = _operands(command, WHOLE_READERS[command.name])
+    span = _option(command, "-r", "--line-range") if command.name.startswith("bat") else None
+    view = WHOLE
+    if span and ":" in span:
+        first, _, last = span.partition(":")
+        view = View(spans=((_number(first) or 1, _number(last)),))
+    pipeline.read(command, files, view)
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() and len(text) < 10 else None
+
+
+def _head(pipeline: Pipeline, command: Command) -> None:
+    _ends(pipeline, command, tail=False)
+
+
+def _tail(pipeline: Pipeline, command: Command) -> None:
+    _ends(pipeline, command, tail=True)
+
+
+def _ends(pipeline: Pipeline, command: Command, *, tail: bool) -> None:
+    short = next(
+        (w.text[1:] for w in command.arguments if w.text[1:].isdigit() and w.text[0] == "-"), None
+    )
+    asked = short or _option(command, "-n", "--lines")
+    files = list(_operands(command, frozenset({"-n", "-c", "--lines", "--bytes"})))
+    if tail and files and files[0].text.startswith("+"):
+        asked, files = files[0].text, files[1:]
+    pipeline.read(command, files, _end_view(command, asked, tail=tail))
+
+
+def _end_view(command: Command, asked: str | None, *, tail: bool) -> View:
+    if _option(command, "-c", "--bytes") is not None:
+        return View(cut=True) if not tail else View(picked=True)
+    text = asked or "10"
+    count = _number(text.lstrip("+-")) or 0
+    if not tail:
+        return WHOLE.head(-count if text.startswith("-") else count)
+    return WHOLE.since(max(count, 1)) if text.startswith("+") else WHOLE.tail(count)
+
+
+def _sed(pipeline: Pipeline, command: Command) -> None:
+    options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
+    in_place = any(
+        o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
+    )
+    silent = any(
+        ("n" in o[1:] and not o.startswith("--")) or o in {"--quiet", "--silent"} for o in options
+    )
+    operands = _operands(command, frozenset({"-e", "-f", "--expression"}))
+    script = _option(command, "-e", "--expression")
+    if in_place and operands and operands[0].text == "":
+        operands = operands[1:]
+    if script is None and operands:
+        script, operands = operands[0].text, operands[1:]
+    if in_place:
+        pipeline.done.extend(pipeline.access(command, word, "edit") for word in operands)
+        return
+    view = sed_view(script or "", silent=silent)
+    pipeline.read(command, operands, WHOLE if view is None else view)
+
+
+def _awk(pipeline: Pipeline, command: Command) -> None:
+    operands = _operands(command, frozenset({"-F", "-v", "-f"}))
+    script = operands[0].text if operands else ""
+    pipeline.read(command, operands[1:], awk_view(script))
+
+
+def _picker(pipeline: Pipeline, command: Command) -> None:
+    valued, skip = PICKERS[command.name]
+    files = _operands(command, valued)[skip:]
+    pipeline.read(command, files, WHOLE if command.name in TAKES_ALL else WHOLE.pick())
+
+
+def _tee(pipeline: Pipeline, command: Command) -> None:
+    kind: EventKind = "edit" if _option(command, "-a", "--append") is not None else "write"
+    source = pipeline.stream[0].path if pipeline.stream else None
+    for word in _operands(command, frozenset()):
+        written = pipeline.access(command, word, kind, written=command.heredoc, source=source)
+        pipeline.done.append(written)
+
+
+def _copy(pipeline: Pipeline, command: Command) -> None:
+    """`cp a b`: the copy is written, the original is used but not shown."""
+    operands = _operands(command, frozenset({"-t", "--target-directory", "-m", "-S"}))
+    if len(operands) < 2:
+        return
+    target = operands[-1]
+    for word in operands[:-1]:
+        source = pipeline.access(command, word, "read", shown=False, strict=True, note="copied")
+        pipeline.done.append(source)
+        pipeline.done.append(pipeline.access(command, target, "write", source=source.path))
+
+
+def _remove(pipeline: Pipeline, command: Command) -> None:
+    pipeline.done.extend(
+        pipeline.access(command, word, "edit", note="removed")
+        for word in _operands(command, frozenset())
+        if command.name in {"rm", "unlink"}
+    )
+
+
+def _git(pipeline: Pipeline, command: Command) -> None:
+    """`git show REV:path` prints a file; every other use of git is about the repository."""
+    words = [word.text for word in command.arguments]
+    if "show" not in words[:3]:
+        return
+    for word in command.arguments[1:]:
+        revision, colon, path = word.text.partition(":")
+        if colon and revision and path and "/" not in revision[:1]:
+            pipeline.stream.append(pipeline.access(command, Word(path), "read", note="git show"))
+
+
+def _patch(pipeline: Pipeline, command: Command) -> None:
+    text = command.heredoc or next((word.text for word in command.arguments), "")
+    pipeline.done.extend(patch_accesses(text, command.cwd))
+
+
+def _echo(pipeline: Pipeline, command: Command) -> None:
+    """Prints a text: it parts the outputs of the commands around it."""
+    pipeline.hide()
+    said = command.arguments[-1].text if command.arguments else ""
+    if command.name == "echo" and said and "\0" not in said and not command.captured:
+        pipeline.done.append(Access("", "mention", before=said, pipeline=command.pipeline))
+
+
+_Handler = Callable[[Pipeline, Command], None]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(WHOLE_READERS, _whole),
+    **dict.fromkeys(PICKERS, _picker),
+    "head": _head,
+    "tail": _tail,
+    "sed": _sed,
+    "gsed": _sed,
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "tee": _tee,
+    "cp": _copy,
+    "mv": _copy,
+    "install": _copy,
+    "rm": _remove,
+    "unlink": _remove,
+    "git": _git,
+    "apply_patch": _patch,
+    "applypatch": _patch,
+    "echo": _echo,
+    "printf": _echo,
+}
+
+
+def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:
+    """The accesses of unwrapped commands, in order."""
+    found: list[Access] = []
+    group: list[Command] = []
+    for command in [*commands, None]:
+        if group and (command is None or command.pipeline != group[0].pipeline):
+            found.extend(Pipeline(home).run(group))
+            group = []
+        if command is not None:
+            group.append(command)
+    return found

@@ -1,0 +1,249 @@
+"""The content witness: which lines of which resource a text shows, by the text alone.
+
+Every line of every resource is looked up in one dict, so a text costs one lookup per line
+whatever the number of resources. Only lines that are long and rare enough (distinctive) start
+a match; from there it grows over its neighbours, blank and common lines included, as long as
+they stand in the file's order.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Key = tuple[str, str]
+"""Skill and path of a resource."""
+Ranges = tuple[tuple[int, int], ...]
+
+DISTINCTIVE = 12
+"""Characters of a stripped line from which on it can start a match."""
+RARE = 4
+"""Places at which a line may stand and still start a match."""
+_NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t|\| ?|[:.-] ?)")
+_LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a text shows of one resource."""
+
+    ranges: Ranges
+    """Real line numbers, inclusive, in order and joined."""
+    lines: int
+    """Lines shown that are not blank."""
+    distinctive: int
+    """How many of them are distinctive."""
+    longest: int
+    """Lines of the longest unbroken piece."""
+    full: bool
+    """Every line that is not blank was shown (front matter aside)."""
+    first: str
+    """The first line shown."""
+    places: Ranges
+    """Where in the text they stand: 0-based lines, inclusive."""
+
+    @property
+    def strong(self) -> bool:
+        """Enough to say, without any command, that the file was shown."""
+        piece = self.distinctive >= 3 and self.longest >= 4
+        return piece or (self.full and self.distinctive >= 2)
+
+
+@dataclass(slots=True)
+class Page:
+    """A resource's lines, ready to be compared."""
+
+    lines: tuple[str, ...]
+    """Stripped lines."""
+    sizes: tuple[int, ...]
+    """Bytes of every line as it stands in the file, its end included."""
+    body: int
+    """Index of the first line after the front matter."""
+    filled: int
+    """Lines of the body that are not blank."""
+
+    @staticmethod
+    def of(text: str) -> "Page":
+        """A page of a resource's text."""
+        raw = text.splitlines()
+        lines = tuple(line.strip() for line in raw)
+        body = front_matter(lines)
+        sizes = tuple(len(line.encode("utf-8", "replace")) + 1 for line in raw)
+        return Page(lines, sizes, body, sum(1 for line in lines[body:] if line))
+
+    def size(self, ranges: Ranges) -> int:
+        """Bytes of these lines of the file."""
+        return sum(size for first, last in ranges for size in self.sizes[first - 1 : last])
+
+
+def front_matter(lines: Sequence[str]) -> int:
+    """Number of lines of the YAML front matter, its fences included; 0 when there is none."""
+    if not lines or lines[0] != "---":
+        return 0
+    for at, line in enumerate(lines[1:200], 1):
+        if line == "---":
+            return at + 1
+    return 0
+
+
+@dataclass(slots=True)
+class Fingerprints:
+    """The lines of all resources of a bundle."""
+
+    pages: dict[Key, Page] = field(default_factory=dict)
+    places: dict[str, list[tuple[Key, int]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(texts: Iterable[tuple[Key, str]]) -> "Fingerprints":
+        """Fingerprints of resources with their texts."""
+        prints = Fingerprints()
+        for key, text in texts:
+            prints.learn(key, text)
+        return prints
+
+    def learn(self, key: Key, text: str) -> None:
+        """Add a resource; the first text that is learned for a key stays."""
+        if key in self.pages:
+            return
+        page = Page.of(text)
+        self.pages[key] = page
+        for number, line in enumerate(page.lines, 1):
+            if len(line) >= DISTINCTIVE:
+                places = self.places.setdefault(line, [])
+                if len(places) <= RARE:
+                    places.append((key, number))
+
+    def matches(self, shown: Sequence[str]) -> dict[Key, Match]:
+        """What a text's lines show of any resource."""
+        hits: dict[Key, list[tuple[int, int]]] = {}
+        for at, line in enumerate(shown):
+            for key, number in self._found(line):
+                hits.setdefault(key, []).append((at, number))
+        return {key: found for key in sorted(hits) if (found := self._match(key, hits[key], shown))}
+
+    def match(self, key: Key, shown: Sequence[str]) -> Match | None:
+        """What a text's lines show of one resource that a command named: short lines count too."""
+        page = self.pages.get(key)
+        if page is None:
+            return None
+        numbers: dict[str, list[int]] = {}
+        for number, line in enumerate(page.lines, 1):
+            if line and len(numbers.setdefault(line, [])) <= RARE:
+                numbers[line].append(number)
+        hits = [(at, number) for at, line in enumerate(shown) for number in _seen(line, numbers)]
+        return self._match(key, hits, shown) if hits else None
+
+    def _found(self, line: str) -> list[tuple[Key, int]]:
+        stripped = line.strip()
+        if len(stripped) < DISTINCTIVE:
+            return []
+        found = self.places.get(stripped)
+        if found is None and (stripped[0].isdigit() or ":" in stripped):
+            found = self.places.get(undecorated(line))
+        return found if found and len(found) <= RARE else []
+
+    def _match(self, key: Key, hits: list[tuple[int, int]], shown: Sequence[str]) -> Match | None:
+        page = self.pages[key]
+        runs = _runs(hits, page.lines, shown)
+        if not runs:
+            return None
+        ranges = joined((run.start, run.end) for run in runs)
+        numbers = [n for start, end in ranges for n in range(start, end + 1)]
+        filled = [n for n in numbers if page.lines[n - 1]]
+        return Match(
+            ranges=ranges,
+            lines=len(filled),
+            distinctive=sum(1 for n in filled if len(page.lines[n - 1]) >= DISTINCTIVE),
+            longest=max(run.end - run.start + 1 for run in runs),
+            full=0 < page.filled == sum(1 for n in filled if n > page.body),
+            first=page.lines[filled[0] - 1],
+            places=joined((run.at, run.at + run.end - run.start) for run in runs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A piece of the file that stands in the text in order."""
+
+    at: int
+    """0-based line of the text where it starts."""
+    start: int
+    end: int
+    """First and last line of the file."""
+
+
+def _seen(line: str, numbers: Mapping[str, list[int]]) -> Sequence[int]:
+    return numbers.get(line.strip()) or numbers.get(undecorated(line)) or ()
+
+
+def undecorated(line: str) -> str:
+    """A line without the number or the `path:number:` that a tool put before it."""
+    bare = _NUMBERED.sub("", line, count=1)
+    if bare == line:
+        bare = _LOCATED.sub("", line, count=1)
+    return bare.strip()
+
+
+def _same(line: str, wanted: str) -> bool:
+    return line.strip() == wanted or undecorated(line) == wanted
+
+
+def _runs(hits: list[tuple[int, int]], lines: Sequence[str], shown: Sequence[str]) -> list[_Run]:
+    """The pieces, longest first; a line of the text belongs to one piece only."""
+    runs: list[_Run] = []
+    done: dict[int, int] = {}
+    """offset between text and file -> line of the text up to which that run reaches."""
+    for at, number in hits:
+        if done.get(at - number, -1) >= at:
+            continue
+        run = _grown(at, number, lines, shown)
+        done[at - number] = run.at + run.end - run.start
+        runs.append(run)
+    runs.sort(key=lambda run: (run.start - run.end, run.at, run.start))
+    taken = bytearray(len(shown))
+    kept = []
+    for run in runs:
+        stop = run.at + run.end - run.start + 1
+        if any(taken[run.at : stop]) or _trivial(run, lines):
+            continue
+        taken[run.at : stop] = b"\1" * (stop - run.at)
+        kept.append(run)
+    return kept
+
+
+def _trivial(run: _Run, lines: Sequence[str]) -> bool:
+    """A lone short line such as "}" says nothing, unless the file has hardly more."""
+    return run.start == run.end and len(lines[run.start - 1]) < DISTINCTIVE and len(lines) > 3
+
+
+def _grown(at: int, number: int, lines: Sequence[str], shown: Sequence[str]) -> _Run:
+    """The run through a hit, grown as far as text and file agree; blank ends are cut off."""
+    start = end = number
+    while end < len(lines) and at + end - number + 1 < len(shown):
+        if not _same(shown[at + end - number + 1], lines[end]):
+            break
+        end += 1
+    while start > 1 and at - (number - start) - 1 >= 0:
+        if not _same(shown[at - (number - start) - 1], lines[start - 2]):
+            break
+        start -= 1
+    while end > number and not lines[end - 1]:
+        end -= 1
+    while start < number and not lines[start - 1]:
+        start += 1
+    return _Run(at - (number - start), start, end)
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+    """Ranges in order, those that touch or overlap made one."""
+    result: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if result and start <= result[-1][1] + 1:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((start, end))
+    return tuple(result)

@@ -1,0 +1,247 @@
+"""What an output proves about the claims of its call: exposure, real lines, success.
+
+Two ways lead from a claim to lines. Where the resource's text is known, the content witness
+says which lines the output shows. Where it is not, lines are counted: `sed -n 1,240p` that
+prints 74 lines printed a whole file of 74 lines.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from skilljuror.attribution.claims import Claim
+from skilljuror.attribution.content import Fingerprints, Match, Ranges, size_of
+from skilljuror.attribution.paths import name_of
+from skilljuror.attribution.views import View
+from skilljuror.models.events import Exposed, Witness
+from skilljuror.models.trajectory import Call, Result
+
+_MISSING = re.compile(
+    r"no such file or directory|cannot (?:open|access|find|read|stat)|can't (?:open|read|find)|not found"
+    r"|does not exist|is a directory|permission denied|not in workspace|FileNotFoundError|ENOENT"
+    r"|outside (?:the )?(?:workspace|allowed)",
+    re.IGNORECASE,
+)
+_CUT = re.compile(
+    r"tokens truncated…|characters truncated|lines truncated|output truncated|\[truncated\]|<truncated"
+    r"|truncated by|response clipped|Output too large|\[\.\.\. *(?:\d+ )?(?:lines|characters)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one claim is found to have shown."""
+
+    exposed: Exposed
+    lines: Ranges | None
+    ok: bool | None
+    witness: Witness = "command"
+    note: str = ""
+    quote: str = ""
+    size: int | None = None
+    """Bytes of the resource shown; None when not known."""
+
+
+def output_of(result: Result | None) -> str:
+    """The output itself, without what the harness wrote around it."""
+    if result is None:
+        return ""
+    return result.clean if result.clean is not None else result.text
+
+
+def succeeded(result: Result | None) -> bool | None:
+    """Exit status 0 of the whole command, or what the harness says."""
+    if result is None:
+        return None
+    if result.exit_code is not None:
+        return result.exit_code == 0
+    return result.ok
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The output of a call, ready to be searched."""
+
+    text: str
+    lines: tuple[str, ...]
+    ok: bool | None
+    cut: bool
+    answered: bool
+
+    @staticmethod
+    def of(call: Call, more: str = "") -> "Output":
+        """The output of a call, with what later polls brought."""
+        text = output_of(call.result) + more
+        return Output(
+            text,
+            tuple(text.splitlines()),
+            succeeded(call.result),
+            bool(_CUT.search(text[:4000]) or _CUT.search(text[-4000:]) or _cut_inside(text)),
+            call.result is not None,
+        )
+
+    def error_for(self, path: str) -> str | None:
+        """The line that says a path could not be opened."""
+        name = name_of(path)
+        for line in self.lines[:400]:
+            if name in line and _MISSING.search(line[:1000]):
+                return line.strip()[:160]
+        return None
+
+
+def _cut_inside(text: str) -> bool:
+    return "tokens truncated" in text or "characters truncated" in text or "lines truncated" in text
+
+
+def read_shown(
+    claim: Claim, output: Output, prints: Fingerprints, segment: Sequence[str] | None
+) -> Shown:
+    """What a read shows. `segment` is the part of the output that is surely this claim's alone."""
+    error = None if not output.answered else _error(claim, output)
+    if error:
+        return Shown("none", None, ok=False, note=error)
+    if not output.answered:
+        return Shown("none", None, ok=None, note="no answer in the log")
+    match = prints.match(claim.key, output.lines)
+    if match and _enough(match, prints, claim):
+        return _by_content(claim, match, output, prints)
+    if not claim.access.shown:
+        return Shown("none", None, ok=output.ok, note=claim.access.note)
+    counted = _by_count(claim.access.view, output, segment)
+    if claim.key in prints.pages and counted.exposed != "none" and prints.pages[claim.key].filled:
+        return Shown(
+            counted.exposed,
+            None,
+            counted.ok,
+            note="witnesses disagree: the output does not show the text known for this file",
+        )
+    return counted
+
+
+def _error(claim: Claim, output: Output) -> str | None:
+    if output.ok and not output.error_for(claim.access.path):
+        return None
+    return output.error_for(claim.access.path)
+
+
+def _enough(match: Match, prints: Fingerprints, claim: Claim) -> bool:
+    page = prints.pages[claim.key]
+    return match.distinctive > 0 or match.lines >= min(2, page.filled)
+
+
+def _by_content(claim: Claim, match: Match, output: Output, prints: Fingerprints) -> Shown:
+    view = claim.access.view
+    note = ""
+    page = prints.pages[claim.key]
+    whole = match.full or _reaches(match, len(page.lines))
+    if claim.access.shown and view.whole and not whole and not output.cut:
+        note = "witnesses disagree: the command asks for the whole file, the output shows a part"
+    exposed: Exposed = "full" if whole else "partial"
+    size = page.size(match.ranges)
+    lines = ((1, len(page.lines)),) if whole and match.ranges[0][0] == 1 else match.ranges
+    return Shown(exposed, lines, True, "both", note, match.first[:120], size)
+
+
+def _reaches(match: Match, total: int) -> bool:
+    """Whether a single range covers the file from its first to its last line."""
+    return len(match.ranges) == 1 and match.ranges[0][0] <= 1 and match.ranges[0][1] >= total
+
+
+def _by_count(view: View, output: Output, segment: Sequence[str] | None) -> Shown:
+    if not output.text.strip():
+        return _silent(view, output)
+    if segment is None:
+        return _shared(view, output)
+    count = len(segment)
+    quote = next((line.strip()[:120] for line in segment if line.strip()), "")
+    size = sum(size_of(line) + 1 for line in segment)
+    if not count:
+        return Shown("none", None, output.ok)
+    exposed, lines = _counted(view, count)
+    if output.cut:
+        exposed, lines = "partial", None
+    return Shown(exposed, lines, True, quote=quote, size=size)
+
+
+def _silent(view: View, output: Output) -> Shown:
+    """Nothing printed: a log that drops the text still says that the read succeeded."""
+    if output.ok and view.spans[:1] and view.spans[0][0] == 1 and not view.picked:
+        exposed: Exposed = "full" if view.whole else "partial"
+        return Shown(exposed, None, True, note="the log holds no text of the result")
+    return Shown("none", None, output.ok)
+
+
+def _shared(view: View, output: Output) -> Shown:
+    """The output belongs to several commands: only what the total length allows is said."""
+    whole = view.whole
+    if not whole and len(view.spans) == 1 and view.spans[0][0] == 1 and not view.picked:
+        end = view.spans[0][1]
+        whole = view.last is None and end is not None and len(output.lines) < end
+    exposed: Exposed = "full" if whole and not output.cut else "partial"
+    return Shown(exposed, None, True if output.ok is None else output.ok or bool(output.text))
+
+
+def _counted(view: View, count: int) -> tuple[Exposed, Ranges | None]:
+    """Exposure and lines from the number of lines printed."""
+    if view.picked:
+        return "partial", None
+    if view.last is not None:
+        whole = view.spans == ((1, None),) and count < view.last
+        return ("full", ((1, count),)) if whole else ("partial", None)
+    if len(view.spans) != 1:
+        asked = tuple((a, b) for a, b in view.spans if b is not None)
+        total = sum(b - a + 1 for a, b in asked)
+        return "partial", asked if total == count and len(asked) == len(view.spans) else None
+    start, end = view.spans[0]
+    if view.cut:
+        return "partial", ((start, start + count - 1),)
+    if end is None or count < end - start + 1:
+        exposed: Exposed = "full" if start == 1 else "partial"
+        return exposed, ((start, start + count - 1),)
+    return "partial", ((start, end),) if count == end - start + 1 else None
+
+
+def tool_read(call: Call, claim: Claim, prints: Fingerprints) -> Shown:
+    """What a file tool shows: the tool itself says which lines."""
+    result = call.result
+    if result is None:
+        return Shown("none", None, None, note="no answer in the log")
+    if result.unchanged:
+        return Shown("none", None, ok=False, note="the harness said the file is unchanged")
+    if result.ok is False:
+        return Shown("none", None, ok=False, note=result.text.strip()[:120])
+    output = Output.of(call)
+    if result.ok is None and len(output.lines) <= 3 and _MISSING.search(output.text[:500]):
+        return Shown("none", None, ok=False, note=output.text.strip()[:120])
+    if not output.text:
+        return _silent(claim.access.view, output)
+    count = len(output.lines)
+    match = prints.match(claim.key, output.lines)
+    witness: Witness = "both" if match else "command"
+    quote = next((line.strip()[:120] for line in output.lines if line.strip()), "")
+    if result.first_line is not None:
+        shown = Shown("full", None, True, witness, quote=quote, size=size_of(output.text))
+        return _told(result, count, claim.access.view, shown)
+    if match and claim.key in prints.pages:
+        shown = _by_content(claim, match, output, prints)
+        if shown.exposed == "full" or not claim.access.view.whole or output.cut:
+            return shown
+    exposed, lines = _counted(claim.access.view, count)
+    if output.cut:
+        exposed, lines = "partial", None
+    return Shown(exposed, lines, True, witness, quote=quote, size=size_of(output.text))
+
+
+def _told(result: Result, count: int, view: View, shown: Shown) -> Shown:
+    """Lines from the numbers that the tool printed."""
+    first = result.first_line or 1
+    last = first + max(count, 1) - 1
+    total = result.total_lines
+    asked = view.spans[0][1] if view.spans else None
+    whole = first <= 1 and (
+        last >= total - 1 if total is not None else asked is None or last < asked
+    )
+    if total:
+        last = min(last, total)
+    return replace(shown, exposed="full" if whole else "partial", lines=((first, last),))

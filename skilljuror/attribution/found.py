@@ -1,0 +1,27 @@
+"""A finding: an event before it has its number, its file and its class."""
+
+from dataclasses import dataclass
+
+from skilljuror.attribution.catalog import Location
+from skilljuror.attribution.evidence import Shown
+from skilljuror.models.events import EventKind, Via
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One event as found."""
+
+    location: Location
+    kind: EventKind
+    via: Via
+    shown: Shown
+    agent: str
+    step: int
+    line: int
+    file: int = 0
+    order: int = 0
+    """Position among the events of one line."""
+    call_id: str | None = None
+    missing: bool = False
+    """The log says that there is no such file."""
+    quote: str = ""

@@ -1,0 +1,155 @@
+"""First look at a run: every call with its claims, and the texts that the log itself shows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.catalog import Catalog
+from skilljuror.attribution.claims import Claim, Claims
+from skilljuror.attribution.content import Fingerprints, Key
+from skilljuror.attribution.discover import cwd_of
+from skilljuror.attribution.evidence import Output, output_of, succeeded
+from skilljuror.attribution.split import Segment, segments
+from skilljuror.models.events import SkillManifest
+from skilljuror.models.trajectory import Call, Message, Step, Trajectory
+
+BODY_HEAD = "Base directory for this skill: "
+
+
+@dataclass(slots=True)
+class Touch:
+    """A call with what it claims."""
+
+    step: Step
+    call: Call
+    claims: list[Claim]
+    accesses: list[Access]
+    more: str = ""
+    """What later polls brought of its output."""
+
+    def parts(self, output: Output) -> dict[int, Segment]:
+        """The part of the output that is surely one claim's alone."""
+        return segments(self.claims, self.accesses, output.lines)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """A run, read once."""
+
+    catalog: Catalog
+    prints: Fingerprints
+    touches: list[Touch] = field(default_factory=list)
+    bodies: dict[str, Message] = field(default_factory=dict)
+    """Call id -> the skill body it brought."""
+    cwd: str | None = None
+    """Folder the agent works in."""
+    texts: dict[Key, str] = field(default_factory=dict)
+    """Texts of resources, of the manifest or learned from the log."""
+
+
+def gather(
+    trajectory: Trajectory, catalog: Catalog, manifest: SkillManifest | None, home: str | None
+) -> Gathered:
+    """Read the calls of a run; learn names and texts of resources where no manifest has them."""
+    texts = {
+        (catalog.names.get(one.skill, one.skill), one.path): one.text
+        for one in (manifest.resources if manifest is not None else ())
+        if one.text is not None
+    }
+    found = Gathered(catalog, Fingerprints.of(sorted(texts.items())), texts=texts)
+    found.cwd = cwd_of(trajectory)
+    found.bodies = {
+        message.call_id: message
+        for message in trajectory.messages
+        if message.kind == "skill_body" and message.call_id
+    }
+    _read_calls(trajectory, found, home)
+    if not catalog.known:
+        _learn(found)
+        found.touches.clear()
+        _read_calls(trajectory, found, home)
+    return found
+
+
+def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> None:
+    claims = Claims(found.catalog, found.cwd, home)
+    running: dict[tuple[str, str], Touch] = {}
+    for step in trajectory.steps:
+        for call in step.calls:
+            if call.action == "poll":
+                _polled(call, step, running)
+            named, accesses = claims.of(call)
+            touch = Touch(step, call, named, accesses)
+            if named and call.command and call.result is not None:
+                running[step.agent, call.command] = touch
+            found.touches.append(touch)
+
+
+def _polled(call: Call, step: Step, running: dict[tuple[str, str], Touch]) -> None:
+    """What a poll brings belongs to the command it polls."""
+    touch = running.get((step.agent, call.command or ""))
+    if touch is not None:
+        touch.more += output_of(call.result)
+
+
+def _learn(found: Gathered) -> None:
+    """Names from every access that worked; texts from outputs that show one file from its start."""
+    pieces: dict[Key, dict[int, tuple[Segment, bool]]] = {}
+    for touch in found.touches:
+        if not touch.claims or touch.call.result is None:
+            continue
+        output = Output.of(touch.call, touch.more)
+        for claim, lines, first, end in _pieces(touch, output):
+            pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
+        for claim in touch.claims:
+            if _worked(claim, touch.call, output):
+                found.catalog.add_resource(*claim.key)
+    for key in sorted(pieces):
+        text = _assembled(pieces[key])
+        if text is not None:
+            found.texts[key] = text
+            found.prints.learn(key, text)
+
+
+def _worked(claim: Claim, call: Call, output: Output) -> bool:
+    if claim.location.folder or claim.access.kind in {"list", "mention"}:
+        return False
+    return bool(succeeded(call.result)) and not output.error_for(claim.access.path)
+
+
+def _pieces(touch: Touch, output: Output) -> Iterator[tuple[Claim, Segment, int, bool]]:
+    """(claim, lines, number of the first line, whether the file ends there)."""
+    parts = touch.parts(output)
+    for claim in touch.claims:
+        lines = parts.get(claim.order)
+        view = claim.access.view
+        if (
+            claim.access.kind != "read"
+            or not lines
+            or output.cut
+            or output.error_for(claim.access.path)
+        ):
+            continue
+        if len(view.spans) != 1 or view.picked or view.cut or view.last is not None:
+            continue
+        start, end = view.spans[0]
+        result = touch.call.result
+        if touch.call.action == "read" and result is not None:
+            start = result.first_line or start
+            ends = result.total_lines is not None and start + len(lines) > result.total_lines
+            yield claim, lines, start, ends or end is None
+        elif end is None or len(lines) <= end - start + 1:
+            yield claim, lines, start, end is None or len(lines) < end - start + 1
+
+
+def _assembled(pieces: dict[int, tuple[Segment, bool]]) -> str | None:
+    """The whole text from pieces that follow one another; None while something is missing."""
+    at = 1
+    lines: list[str] = []
+    while at in pieces:
+        segment, ends = pieces[at]
+        lines.extend(segment)
+        if ends:
+            return "\n".join(lines) + "\n"
+        at += len(segment)
+    return None

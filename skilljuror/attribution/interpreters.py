@@ -1,0 +1,151 @@
+"""Programs that run code: which script, which module, which inline code."""
+
+import re
+from dataclasses import replace
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.paths import expand_home, is_glob, join
+from skilljuror.attribution.python_code import python_accesses
+from skilljuror.attribution.shell import Command
+from skilljuror.attribution.words import Word
+from skilljuror.attribution.wrappers import SHELLS
+
+_PYTHON = re.compile(r"^(?:python|pypy|ipython)[\d.]*$|^py$")
+_VALUED: dict[str, frozenset[str]] = {
+    "python": frozenset({"-W", "-X", "--check-hash-based-pycs", "-Q"}),
+    "node": frozenset({"-r", "--require", "--import", "--loader"}),
+    "bun": frozenset(),
+    "deno": frozenset(),
+    "ruby": frozenset({"-I", "-r"}),
+    "perl": frozenset({"-I", "-M"}),
+    "php": frozenset({"-d", "-c"}),
+    "pwsh": frozenset(),
+    "java": frozenset({"-cp", "-classpath"}),
+    **dict.fromkeys(
+        ("Rscript", "lua", "tsx", "ts-node", "osascript", "julia", "groovy", "swift", "awk-run"),
+        frozenset(),
+    ),
+    **dict.fromkeys(("source", "."), frozenset()),
+    **dict.fromkeys(SHELLS, frozenset({"-o", "-O", "--rcfile", "--init-file"})),
+    "go": frozenset(),
+    "coverage": frozenset(),
+    "pytest": frozenset({"-k", "-m", "-p", "-c"}),
+}  # fmt: skip
+_SUBCOMMANDS: dict[str, frozenset[str]] = {
+    "bun": frozenset({"run", "x"}),
+    "deno": frozenset({"run", "test"}),
+    "go": frozenset({"run"}),
+    "coverage": frozenset({"run"}),
+}
+_INLINE = {
+    "python": "-c", "node": "-e", "bun": "-e", "deno": "eval", "ruby": "-e", "perl": "-e", "php": "-r",
+    "Rscript": "-e",
+}  # fmt: skip
+_QUOTED_PATH = re.compile(r"""(['"`])([^'"`\n]{2,300})\1""")
+_LOADS = re.compile(r"(?:require|import|from|load|require_relative|source|use)\s*\(?\s*$")
+_READS = re.compile(r"(?:readFile(?:Sync)?|File\.read|open|slurp|file_get_contents|readLines|Bun\.file|readTextFile(?:Sync)?)\s*\(?\s*$")  # fmt: skip
+
+
+def _family(command: Command) -> str:
+    return "python" if _PYTHON.match(command.name) else command.name
+
+
+def is_interpreter(command: Command) -> bool:
+    """Whether a command runs code given to it."""
+    return _family(command) in _VALUED
+
+
+def interpret(command: Command, home: str | None) -> list[Access]:
+    """What the code of an interpreter's command touches."""
+    family = _family(command)
+    words = list(command.arguments)
+    if words and words[0].text in _SUBCOMMANDS.get(family, frozenset()):
+        words = words[1:]
+    at = 0
+    while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
+        text = words[at].text
+        if _is_inline(family, text) and at + 1 < len(words):
+            return _inline(family, words[at + 1].text, command, home)
+        if family == "python" and text == "-m" and at + 1 < len(words):
+            return _module(words[at + 1 :], command, home)
+        at += 2 if text in _VALUED[family] else 1
+    return _script(words[at:], command, home)
+
+
+def _is_inline(family: str, text: str) -> bool:
+    letter = _INLINE.get(family, "")
+    if text == letter or (text in {"--eval", "--print", "-p"} and family in {"node", "bun"}):
+        return True
+    return family == "perl" and not text.startswith("--") and text.endswith("e")
+
+
+def _inline(family: str, code: str, command: Command, home: str | None) -> list[Access]:
+    if family == "python":
+        found = python_accesses(code, command.cwd, home, _search_path(command))
+    else:
+        found = _quoted(code, command, home)
+    return [_placed(one, command) for one in found]
+
+
+def _placed(access: Access, command: Command) -> Access:
+    return replace(access, text=command.text[:160], pipeline=command.pipeline)
+
+
+def _module(words: list[Word], command: Command, home: str | None) -> list[Access]:
+    path = words[0].text.replace(".", "/") + ".py"
+    folders = [*_search_path(command), command.cwd or ""]
+    found = [
+        Access(join(folder, path), "exec", strict=True, text=command.text[:160], pipeline=command.pipeline)
+        for folder in folders
+    ]  # fmt: skip
+    return [*found, *_handed(words[1:], command, home)]
+
+
+def _script(words: list[Word], command: Command, home: str | None) -> list[Access]:
+    if not words or words[0].text == "-":
+        body = command.heredoc
+        return _inline(_family(command), body, command, home) if body else []
+    script = words[0]
+    path = join(command.cwd, expand_home(script.text, home))
+    ran = Access(path, "exec", glob=script.glob, text=command.text[:160], pipeline=command.pipeline)
+    return [ran, *_handed(words[1:], command, home)]
+
+
+def _handed(words: list[Word], command: Command, home: str | None) -> list[Access]:
+    """Arguments that are paths: files given to a program."""
+    found = []
+    for word in words:
+        text = word.text.rpartition("=")[2] if word.text.startswith("-") else word.text
+        if "/" in text and not is_glob(text) and "\n" not in text:
+            found.append(
+                Access(
+                    join(command.cwd, expand_home(text, home)),
+                    "read",
+                    shown=False,
+                    strict=True,
+                    text=command.text[:160],
+                    note=f"handed to {command.name}",
+                    pipeline=command.pipeline,
+                )
+            )
+    return found
+
+
+def _search_path(command: Command) -> list[str]:
+    entries = command.assigns.get("PYTHONPATH", "").split(":")
+    return [join(command.cwd, entry) for entry in entries if entry and "\0" not in entry]
+
+
+def _quoted(code: str, command: Command, home: str | None) -> list[Access]:
+    """Paths quoted in code of other languages, by the word before them."""
+    found = []
+    for match in _QUOTED_PATH.finditer(code[:200_000]):
+        if "/" not in match[2]:
+            continue
+        before = code[max(0, match.start() - 40) : match.start()]
+        path = join(command.cwd, expand_home(match[2], home))
+        if _LOADS.search(before):
+            found.append(Access(path, "import", via="shell", strict=True))
+        elif _READS.search(before):
+            found.append(Access(path, "read", via="shell", strict=True))
+    return found

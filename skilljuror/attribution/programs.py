@@ -1,0 +1,64 @@
+"""Programs that agents use on files, by what they print of them."""
+
+WHOLE_READERS: dict[str, frozenset[str]] = {
+    "cat": frozenset(),
+    "bat": frozenset({"-l", "--language", "--style", "--theme", "-r", "--line-range", "--paging", "--color"}),
+    "batcat": frozenset({"-l", "--language", "--style", "-r", "--line-range"}),
+    "nl": frozenset({"-b", "-w", "-s", "-n", "-v", "-i"}),
+    "less": frozenset(),
+    "more": frozenset(),
+    "tac": frozenset(),
+    "view": frozenset(),
+    "strings": frozenset({"-n"}),
+    "fold": frozenset({"-w"}),
+    "fmt": frozenset({"-w"}),
+    "expand": frozenset({"-t"}),
+    "iconv": frozenset({"-f", "-t"}),
+    "glow": frozenset({"-w", "-s"}),
+    "mdcat": frozenset(),
+    "zcat": frozenset(),
+    "Get-Content": frozenset(),
+    "type": frozenset(),
+    "dos2unix": frozenset(),
+    "rev": frozenset(),
+    "paste": frozenset({"-d"}),
+    "pr": frozenset(),
+}  # fmt: skip
+"""Programs that print whole files, with their options that take a value."""
+PICKERS: dict[str, tuple[frozenset[str], int]] = {
+    "cut": (frozenset({"-d", "-f", "-c", "-b"}), 0),
+    "sort": (frozenset({"-k", "-t", "-o"}), 0),
+    "uniq": (frozenset({"-f", "-s", "-w"}), 0),
+    "column": (frozenset({"-s", "-t"}), 0),
+    "jq": (frozenset({"--arg", "--argjson", "-f", "--indent"}), 1),
+    "yq": (frozenset({"-o", "-p"}), 1),
+    "xmllint": (frozenset({"--xpath"}), 0),
+    "diff": (frozenset({"-U", "-C"}), 0),
+    "comm": (frozenset(), 0),
+    "xxd": (frozenset({"-l", "-s", "-c"}), 0),
+    "od": (frozenset({"-A", "-t", "-N"}), 0),
+    "hexdump": (frozenset({"-n", "-s"}), 0),
+    "base64": (frozenset({"-w"}), 0),
+    "pdftotext": (frozenset({"-f", "-l"}), 0),
+    "pandoc": (frozenset({"-f", "-t", "-o", "--from", "--to", "--output"}), 0),
+}
+"""Programs that print a part or a form of a file: value options, operands before the files."""
+NAMERS = frozenset(
+    {"ls", "tree", "stat", "file", "wc", "du", "test", "[", "[[", "md5sum", "sha256sum", "sha1sum",
+     "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "fd", "fdfind", "find", "cksum"}
+)  # fmt: skip
+"""Programs that print names, sizes or digests but no content."""
+SILENT = frozenset(
+    {"git", "echo", "printf", "cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "rm",
+     "touch", "ln", "set", "unset", "alias", "which", "whereis", "kill", "sleep", "true", "false", "exit",
+     "return", "basename", "dirname", "read", "for", "case", "source-highlight", "tmux", "screen",
+     "workmux", "gh", "bd", "npm", "yarn", "pnpm", "pip", "pip3", "apt", "apt-get", "brew", "docker",
+     "open", "code", "vim", "nano", "curl", "wget", "ssh", "scp", "rsync", "zip", "tar", "trap", "wait",
+     "history", "man", "id", "whoami", "date", "cmp", "tee", "hash", "type", "command", "tmutil"}
+)  # fmt: skip
+"""Programs whose operands are no access to what a bundle says."""
+FILTERS = frozenset(
+    {"cat", "less", "more", "sort", "uniq", "cut", "tr", "column", "fold", "tee", "nl", "tac", "rev",
+     "expand", "iconv", "fmt", "jq", "yq", "paste", "strings", "pr", "bat", "batcat", "glow"}
+)  # fmt: skip
+TAKES_ALL = frozenset({"cat", "less", "more", "tee", "nl", "bat", "batcat", "fold", "expand"})

@@ -1,0 +1,265 @@
+"""Python text -> what it opens, imports from a folder it put on `sys.path`, or runs."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.paths import expand_home, folder_of, join
+from skilljuror.models.events import EventKind
+
+MAX_CODE = 400_000
+"""Characters of code that are read; more is not written by an agent."""
+_READERS = frozenset(
+    {"open", "read_text", "read_bytes", "readlines", "read", "read_csv", "read_json", "read_excel",
+     "fromfile", "loadtxt", "getline", "FileInput"}
+)  # fmt: skip
+_RUNNERS = frozenset(
+    {"run", "Popen", "call", "check_call", "check_output", "system", "popen", "run_path", "execv",
+     "getoutput", "getstatusoutput", "create_subprocess_exec"}
+)  # fmt: skip
+_LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader", "load_source"})
+_WRITES = re.compile(r"^[rbt+U]*[wax]")
+_COMMON = frozenset(
+    {"numpy", "pandas", "scipy", "matplotlib", "sklearn", "requests", "yaml", "docx", "openpyxl", "pptx",
+     "PIL", "cv2", "torch", "tensorflow", "bs4", "lxml", "pypdf", "PyPDF2", "pdfplumber", "reportlab",
+     "fitz", "networkx", "sympy", "seaborn", "plotly", "tqdm", "pytest", "jinja2", "click", "flask",
+     "django", "fastapi", "pydantic", "sqlalchemy", "httpx", "aiohttp", "attr", "rich", "typer", "toml",
+     "xlsxwriter", "xlrd", "pytz", "dateutil", "six", "setuptools", "trimesh", "obspy", "rdkit", "Bio"}
+)  # fmt: skip
+"""Libraries that a bare import means, whatever lies on the path."""
+
+
+@dataclass(slots=True)
+class _Code:
+    """What is known while a text is read."""
+
+    cwd: str | None
+    home: str | None
+    folders: list[str]
+    """Folders on the import path that the code or its environment put there."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a path."""
+    found: list[Access] = field(default_factory=list)
+    prints: bool = False
+
+    def value(self, node: ast.AST | None, depth: int = 0) -> str | None:
+        """The text of an expression that is a path, as far as it can be told."""
+        if depth > 20:
+            return None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id)
+        if isinstance(node, ast.BinOp):
+            return self._joined(node, depth)
+        if isinstance(node, ast.JoinedStr):
+            return self._formatted(node, depth)
+        if isinstance(node, ast.Call):
+            return self._called(node, depth)
+        return None
+
+    def _joined(self, node: ast.BinOp, depth: int) -> str | None:
+        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Div):
+            return join(left, right)
+        return left + right if isinstance(node.op, ast.Add) else None
+
+    def _formatted(self, node: ast.JoinedStr, depth: int) -> str | None:
+        pieces = [
+            self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
+            for part in node.values
+        ]
+        return "".join(piece for piece in pieces if piece) if None not in pieces else None
+
+    def _called(self, node: ast.Call, depth: int) -> str | None:
+        """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
+        name = _callee(node.func)
+        arguments = [self.value(argument, depth + 1) for argument in node.args]
+        if (
+            name in {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expandvars"}
+            and arguments
+        ):
+            return arguments[0]
+        if name == "expanduser" and isinstance(node.func, ast.Attribute):
+            given = arguments[0] if arguments else self.value(node.func.value, depth + 1)
+            return expand_home(given, self.home) if given else None
+        if name == "home" and not arguments:
+            return self.home
+        known = [argument for argument in arguments if argument is not None]
+        if name in {"join", "joinpath"} and known and len(known) == len(arguments):
+            return self._glued(node, name, known, depth)
+        if name in {"resolve", "absolute", "as_posix"} and isinstance(node.func, ast.Attribute):
+            return self.value(node.func.value, depth + 1)
+        return None
+
+    def _glued(self, node: ast.Call, name: str, known: list[str], depth: int) -> str | None:
+        base = None
+        if name == "joinpath" and isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value, depth + 1)
+        for piece in known:
+            base = join(base, piece)
+        return base
+
+    def path(self, text: str) -> str:
+        """A path seen from where the code runs."""
+        return join(self.cwd, expand_home(text, self.home))
+
+    def add(self, path: str, kind: EventKind, **more: object) -> None:
+        """Note an access, once per path and kind."""
+        access = Access(self.path(path), kind, via="python", strict=True)
+        access = replace(access, **more)  # type: ignore[arg-type]
+        if all((one.path, one.kind) != (access.path, access.kind) for one in self.found):
+            self.found.append(access)
+
+
+def _callee(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def python_accesses(
+    code: str, cwd: str | None, home: str | None, folders: Sequence[str] = ()
+) -> list[Access]:
+    """What a Python text touches; code that does not parse is read line by line for imports."""
+    state = _Code(cwd, home, [*folders, *([cwd] if cwd else [])])
+    tree = _parse(code)
+    if tree is None:
+        return _by_lines(code, state)
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        _assignment(node, state)
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            _call(node, state)
+    for node in nodes:
+        _import(node, state)
+    return state.found
+
+
+def _parse(code: str) -> ast.Module | None:
+    if len(code) > MAX_CODE:
+        return None
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _assignment(node: ast.AST, state: _Code) -> None:
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target = node.targets[0]
+        value = state.value(node.value)
+        if isinstance(target, ast.Name) and value is not None:
+            state.names.setdefault(target.id, value)
+
+
+def _call(node: ast.Call, state: _Code) -> None:
+    name = _callee(node.func)
+    if name in {"append", "insert", "extend"} and _is_path_list(node.func):
+        _on_path(node, state)
+    elif name in _LOADERS:
+        for argument in node.args:
+            value = state.value(argument)
+            if value and value.endswith(".py"):
+                state.add(value, "import")
+    elif name in _RUNNERS:
+        _run(node, state)
+    elif name in _READERS:
+        _open(node, name, state)
+
+
+def _is_path_list(func: ast.AST) -> bool:
+    """Whether it is `sys.path.append` and not some other list's."""
+    return (
+        isinstance(func, ast.Attribute)
+        and isinstance(func.value, ast.Attribute)
+        and func.value.attr == "path"
+    )
+
+
+def _on_path(node: ast.Call, state: _Code) -> None:
+    for argument in node.args:
+        items = argument.elts if isinstance(argument, ast.List) else [argument]
+        for item in items:
+            value = state.value(item)
+            if value:
+                state.folders.insert(0, state.path(value))
+
+
+def _open(node: ast.Call, name: str, state: _Code) -> None:
+    value = state.value(node.args[0]) if node.args else None
+    if value is None and isinstance(node.func, ast.Attribute):
+        value = state.value(node.func.value)
+    if not value or "\n" in value:
+        return
+    mode = state.value(node.args[1]) if len(node.args) > 1 else None
+    if name == "open" and mode and _WRITES.match(mode):
+        state.add(value, "edit" if "a" in mode else "write")
+    else:
+        state.add(value, "read")
+
+
+def _run(node: ast.Call, state: _Code) -> None:
+    """Words of a command line that are paths: the first is run, an interpreter runs the second."""
+    if not node.args:
+        return
+    first = node.args[0]
+    items: Iterable[ast.AST] = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
+    texts = [state.value(item) for item in items]
+    words = [word for text in texts if text for word in text.split()][:40]
+    for word in words:
+        if "/" in word and "." in word.rpartition("/")[2]:
+            state.add(word, "exec", via="shell")
+            return
+
+
+def _import(node: ast.AST, state: _Code) -> None:
+    modules: list[str] = []
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    for at, module in enumerate(modules):
+        _imported(module, state, guess=at == 0 or isinstance(node, ast.Import))
+
+
+def _imported(module: str, state: _Code, *, guess: bool) -> None:
+    """A module may lie in any folder of the path; `guess` says it is one where nobody can check."""
+    first = module.partition(".")[0]
+    if first in _COMMON or first in sys.stdlib_module_names:
+        return
+    for folder in state.folders:
+        path = f"{folder}/{module.replace('.', '/')}.py"
+        state.add(path, "import", note="" if guess else "maybe")
+
+
+_SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+([\w.]{1,100})\s+import|import\s+([\w.]{1,100}))", re.MULTILINE
+)
+_OPEN = re.compile(r"open\(\s*['\"]([^'\"\n]{1,300})['\"]\s*\)")
+
+
+def _by_lines(code: str, state: _Code) -> list[Access]:
+    """The same by patterns, for text that is not whole Python."""
+    code = code[:MAX_CODE]
+    for folder in _SYS_PATH.findall(code):
+        state.folders.insert(0, state.path(folder))
+    for path in _OPEN.findall(code):
+        state.add(path, "read")
+    for from_name, name in _IMPORT.findall(code):
+        _imported(from_name or name, state, guess=True)
+    return state.found
+
+
+def imports_by_script(code: str, path: str, home: str | None) -> list[Access]:
+    """What a script written to `path` loads or opens when it runs."""
+    return [
+        one for one in python_accesses(code, folder_of(path) or None, home) if one.kind != "write"
+    ]

@@ -1,0 +1,325 @@
+"""A small tolerant reader of shell text: simple commands, where they run, what they are fed.
+
+It knows what decides which file a command touches: quoting, variables set in the text,
+`cd`, sub-shells, `for` loops (a variable with several values), here-documents, pipelines and
+redirections. It never runs anything and never raises.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from skilljuror.attribution.lexer import REDIRECTS, Part, Token, tokens_of
+from skilljuror.attribution.paths import absolute, expand_home, folder_of, join
+from skilljuror.attribution.words import Word, braces, expand, multiply
+
+DEPTH = 6
+"""Shells inside shells that are followed."""
+_SKIPPED = frozenset(
+    {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done", "esac", "time"}
+)  # fmt: skip
+_SEPARATORS = frozenset({";", "\n", "&&", "||", "&", ";;", ";&", ";;&", "(", ")"})
+_DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Where a stream of a command goes or comes from."""
+
+    op: str
+    target: Word
+    descriptor: str = ""
+    body: str | None = None
+
+    @property
+    def output(self) -> bool:
+        """Whether standard output goes to the target."""
+        return self.op in {">", ">>", ">|", "&>", "&>>", ">&"} and self.descriptor in {"", "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command."""
+
+    words: tuple[Word, ...]
+    cwd: str | None
+    assigns: Mapping[str, str] = field(default_factory=dict)
+    redirects: tuple[Redirect, ...] = ()
+    pipeline: int = 0
+    captured: bool = False
+    """Its output goes into a word of another command, not to the screen."""
+    text: str = ""
+    """The source, shortened."""
+    ended_by: str = ""
+    """The operator after it."""
+
+    @property
+    def name(self) -> str:
+        """The program, without its folder."""
+        return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+    @property
+    def arguments(self) -> tuple[Word, ...]:
+        """The words after the program."""
+        return self.words[1:]
+
+    @property
+    def heredoc(self) -> str | None:
+        """Text fed by a here-document or here-string."""
+        for redirect in self.redirects:
+            if redirect.body is not None:
+                return redirect.body
+            if redirect.op == "<<<":
+                return redirect.target.text
+        return None
+
+
+@dataclass(slots=True)
+class _Place:
+    """What changes while a text is read."""
+
+    cwd: str | None
+    before: str | None = None
+
+
+@dataclass(slots=True)
+class Shell:
+    """Reads shell texts with one set of variables."""
+
+    cwd: str | None = None
+    home: str | None = None
+    variables: dict[str, tuple[Word, ...]] = field(default_factory=dict)
+    commands: list[Command] = field(default_factory=list)
+    captured: bool = False
+    depth: int = 0
+    pipelines: int = 0
+
+    def read(self, text: str) -> list[Command]:
+        """The simple commands of a text, in order."""
+        place = _Place(self.cwd)
+        stack: list[_Place] = []
+        for span, op in _spans(tokens_of(text)):
+            self._command(span, op, place, text)
+            if op == "(":
+                stack.append(replace(place))
+            elif op == ")" and stack:
+                inner = stack.pop()
+                place.cwd, place.before = inner.cwd, inner.before
+            if op not in {"|", "|&"}:
+                self.pipelines += 1
+        self.cwd = place.cwd
+        return self.commands
+
+    def _command(self, span: list[Token], op: str, place: _Place, text: str) -> None:
+        while span and _plain(span[0]) in _SKIPPED:
+            span = span[1:]
+        if not span:
+            return
+        if _plain(span[0]) in {"for", "select"} and len(span) > 1:
+            self._loop(span, place)
+            return
+        source = text[span[0].start : min(span[-1].end, span[0].start + 400)]
+        assigns, span = self._assignments(span, place)
+        words, redirects = self._split(span, place)
+        if not words and not redirects:
+            self.variables.update(assigns)
+            return
+        command = Command(
+            words=tuple(words),
+            cwd=place.cwd,
+            assigns={name: value[0].text for name, value in assigns.items() if value},
+            redirects=tuple(redirects),
+            pipeline=self.pipelines,
+            captured=self.captured,
+            text=source,
+            ended_by=op,
+        )
+        self.commands.append(command)
+        self._builtin(command, place)
+
+    def _loop(self, span: list[Token], place: _Place) -> None:
+        """`for NAME in words`: the name has all the values at once."""
+        name = _plain(span[1])
+        values = [word for token in span[3:] for word in self._words(token, place)]
+        self.variables[name] = tuple(values) or (Word("", known=False),)
+
+    def _split(self, span: list[Token], place: _Place) -> tuple[list[Word], list[Redirect]]:
+        words: list[Word] = []
+        redirects: list[Redirect] = []
+        at = 0
+        while at < len(span):
+            token = span[at]
+            following = span[at + 1] if at + 1 < len(span) else None
+            if token.op in REDIRECTS:
+                redirects.append(self._redirect(token, following, span, at, place))
+                at += 2
+                continue
+            if not _descriptor(token, following):
+                words.extend(self._words(token, place))
+            at += 1
+        return words, redirects
+
+    def _redirect(
+        self, token: Token, following: Token | None, span: list[Token], at: int, place: _Place
+    ) -> Redirect:
+        target = self._words(following, place) if following else []
+        before = span[at - 1] if at else None
+        descriptor = _plain(before) if before and _descriptor(before, token) else ""
+        body = following.body if following and token.op in {"<<", "<<-"} else None
+        word = target[0] if target else Word("", known=False)
+        return Redirect(token.op, word, descriptor, body)
+
+    def _assignments(
+        self, span: list[Token], place: _Place
+    ) -> tuple[dict[str, tuple[Word, ...]], list[Token]]:
+        """Leading `NAME=value` words, and the rest of the command."""
+        found: dict[str, tuple[Word, ...]] = {}
+        at = 1 if _plain(span[0]) in _DECLARE else 0
+        while at < len(span):
+            name, parts = _assignment(span[at])
+            if not name:
+                break
+            found[name] = tuple(self._values(parts, place))
+            at += 1
+        return found, [] if _plain(span[0]) in _DECLARE else span[at:]
+
+    def _builtin(self, command: Command, place: _Place) -> None:
+        if command.name in {"cd", "pushd"} and not self.captured:
+            target = next((w.text for w in command.arguments if not w.text.startswith("-")), "~")
+            back = any(word.text == "-" for word in command.arguments)
+            place.before, place.cwd = (
+                place.cwd,
+                place.before if back else self._folder(target, place),
+            )
+        elif command.name == "read" and command.arguments:
+            self._read_variable(command)
+        self.cwd = place.cwd
+
+    def _folder(self, target: str, place: _Place) -> str | None:
+        target = expand_home(target, self.home)
+        if not target or "\0" in target:
+            return None
+        if not absolute(target) and place.cwd is None:
+            return target
+        return join(place.cwd, target)
+
+    def _read_variable(self, command: Command) -> None:
+        """`find … | while read f`: the variable stands for whatever the producer lists."""
+        producer = next(
+            (c for c in reversed(self.commands[:-1]) if c.pipeline == command.pipeline), None
+        )
+        listed = listing(producer) if producer else None
+        name = command.arguments[-1].text
+        self.variables[name] = (listed or Word("", known=False),)
+
+    def _words(self, token: Token, place: _Place) -> list[Word]:
+        return self._values(token.parts, place)
+
+    def _values(self, parts: Sequence[Part], place: _Place) -> list[Word]:
+        choices = [self._choices(part, place, alone=len(parts) == 1) for part in parts]
+        words = [piece for word in multiply(choices) for piece in braces(word)]
+        first = parts[0] if parts else None
+        if first and first.kind == "bare" and first.text.startswith("~"):
+            words = [replace(word, text=expand_home(word.text, self.home)) for word in words]
+        return words
+
+    def _choices(self, part: Part, place: _Place, *, alone: bool) -> list[Word]:
+        if part.kind in {"bare", "quoted"}:
+            return [Word.of(part)]
+        if part.kind in {"sub", "quoted-sub"}:
+            return self._substitute(part.text, place)
+        return expand(part, self._lookup(place), split=alone and part.kind == "var")
+
+    def _lookup(self, place: _Place) -> dict[str, tuple[Word, ...]]:
+        known = dict(self.variables)
+        if self.home:
+            known.setdefault("HOME", (Word(self.home),))
+        known["PWD"] = (Word(place.cwd),) if place.cwd else ()
+        return known
+
+    def _substitute(self, text: str, place: _Place) -> list[Word]:
+        """What `$(…)` gives, for the few commands whose output is a path."""
+        if self.depth >= DEPTH:
+            return [Word("", known=False)]
+        inner = Shell(place.cwd, self.home, self.variables, captured=True, depth=self.depth + 1)
+        inner.pipelines = self.pipelines + 1
+        found = inner.read(text)
+        self.pipelines = inner.pipelines + 1
+        self.commands.extend(found)
+        return [_output(found, place.cwd)]
+
+
+def _spans(tokens: list[Token]) -> Iterator[tuple[list[Token], str]]:
+    """Tokens between separators, each span with the operator that ends it."""
+    span: list[Token] = []
+    for token in tokens:
+        if token.op in _SEPARATORS or token.op in {"|", "|&"}:
+            yield span, token.op
+            span = []
+        else:
+            span.append(token)
+    yield span, ""
+
+
+def _plain(token: Token) -> str:
+    """The text of a word that is one unquoted piece, else ""."""
+    if len(token.parts) == 1 and token.parts[0].kind == "bare":
+        return token.parts[0].text
+    return ""
+
+
+def _descriptor(token: Token, following: Token | None) -> bool:
+    """Whether a word is the number of a stream: digits glued to a redirection."""
+    if following is None or following.op not in REDIRECTS or following.start != token.end:
+        return False
+    return _plain(token).isdigit()
+
+
+def _assignment(token: Token) -> tuple[str, tuple[Part, ...]]:
+    """Name and value parts of a `NAME=value` word; an empty name for anything else."""
+    if not token.parts or token.parts[0].kind != "bare":
+        return "", ()
+    name, equals, rest = token.parts[0].text.partition("=")
+    if not equals or not name.isidentifier():
+        return "", ()
+    return name, (Part("bare", rest), *token.parts[1:])
+
+
+def listing(command: Command) -> Word | None:
+    """The paths that `find`, `ls`, `fd` or `git ls-files` print, as one glob."""
+    operands = [word.text for word in command.arguments if word.text[:1] not in {"-", "(", "!"}]
+    if command.name == "find":
+        folders = operands[:1] if command.arguments[:1] and operands else ["."]
+        named = _option(command, "-name", "-iname", "-path")
+        pattern = f"{folders[0]}/**/{named}" if named else f"{folders[0]}/**"
+        return Word(join(command.cwd, pattern) if folders[0] else pattern, glob=True)
+    if command.name in {"ls", "printf", "echo"} and operands:
+        last = command.arguments[-1]
+        return last if last.glob else Word(f"{last.text}/*", glob=True)
+    return None
+
+
+def _option(command: Command, *names: str) -> str:
+    words = [word.text for word in command.arguments]
+    return next((value for key, value in pairwise(words) if key in names), "")
+
+
+def _output(commands: list[Command], cwd: str | None) -> Word:
+    if len(commands) == 1:
+        only = commands[0]
+        if only.name == "pwd" and cwd:
+            return Word(cwd)
+        operands = [word for word in only.arguments if not word.text.startswith("-")]
+        if only.name == "dirname" and operands:
+            return Word(folder_of(operands[0].text) or ".")
+        if only.name in {"realpath", "readlink", "echo"} and len(operands) == 1:
+            return operands[0]
+        listed = listing(only)
+        if listed:
+            return listed
+    return Word("", known=False)
+
+
+def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:
+    """The simple commands of a shell text that runs in `cwd`."""
+    return Shell(cwd, home).read(text)

@@ -1,0 +1,114 @@
+"""One output, several reads: which lines belong to which."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from skilljuror.attribution.access import Access
+from skilljuror.attribution.claims import Claim
+from skilljuror.attribution.paths import name_of
+
+_HEADER = re.compile(r"^==> (.{1,500}) <==$")
+
+Segment = tuple[str, ...]
+
+
+def printing(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims whose text reaches the output."""
+    return [
+        claim for claim in claims if claim.access.kind in {"read", "search"} and claim.access.shown
+    ]
+
+
+def segments(
+    claims: Sequence[Claim], accesses: Sequence[Access], lines: tuple[str, ...]
+) -> dict[int, Segment]:
+    """order of a claim -> the lines that are surely its own; claims without an entry share."""
+    reading = printing(claims)
+    others = [one for one in accesses if one.shown and (one.kind in {"exec", "list"} or one.before)]
+    if len(reading) == 1 and not others:
+        return {reading[0].order: lines}
+    if not reading:
+        return {}
+    headed = _by_headers(reading, lines)
+    if headed:
+        return headed
+    marks = _marks(accesses, lines)
+    if marks is not None and marks:
+        return _by_marks(reading, accesses, lines, marks)
+    return {} if others else _by_front_matter(reading, lines)
+
+
+def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
+    """`head a b` prints `==> a <==` before each file."""
+    starts = [(at, found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))]
+    if not starts:
+        return {}
+    ends = [at for at, _ in starts[1:]] + [len(lines)]
+    result: dict[int, Segment] = {}
+    for (at, path), end in zip(starts, ends, strict=True):
+        claim = next((one for one in reading if _names(one, path)), None)
+        if claim is not None:
+            body = lines[at + 1 : end]
+            more = end < len(lines) and body and not body[-1].strip()
+            result[claim.order] = body[:-1] if more else body
+    return result
+
+
+def _names(claim: Claim, path: str) -> bool:
+    same = claim.access.path == path or claim.access.path.endswith("/" + path)
+    return same or path.endswith("/" + claim.location.resource)
+
+
+def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]] | None:
+    """(position in the accesses, line) of every echoed text, in order; None if one is missing."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    for position, one in enumerate(accesses):
+        if not one.before:
+            continue
+        text = one.before.strip("\n").split("\n")[-1]
+        while at < len(lines) and lines[at].strip() != text.strip():
+            at += 1
+        if at == len(lines):
+            return None
+        found.append((position, at))
+        at += 1
+    return found
+
+
+def _by_marks(
+    reading: Sequence[Claim],
+    accesses: Sequence[Access],
+    lines: tuple[str, ...],
+    marks: list[tuple[int, int]],
+) -> dict[int, Segment]:
+    """Between two echoed texts stands the output of the commands between them."""
+    bounds = [(-1, -1), *marks, (len(accesses), len(lines))]
+    result: dict[int, Segment] = {}
+    for (first, start), (last, end) in pairwise(bounds):
+        inside = [one for one in accesses[first + 1 : last] if one.shown]
+        owners = [claim for claim in reading if any(claim.access is one for one in inside)]
+        if len(owners) == 1 and len(inside) == 1:
+            result[owners[0].order] = lines[start + 1 : end]
+    return result
+
+
+def _by_front_matter(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
+    """Every SKILL.md begins with its front matter; several of them in a row part themselves."""
+    if any(name_of(claim.location.resource) != "SKILL.md" for claim in reading):
+        return {}
+    if any(claim.access.view.spans[:1] and claim.access.view.spans[0][0] != 1 for claim in reading):
+        return {}
+    starts = [
+        at
+        for at, line in enumerate(lines[:-1])
+        if line.strip() == "---" and lines[at + 1].startswith(("name:", "description:"))
+    ]
+    if len(starts) != len(reading) or starts[:1] != [0]:
+        return {}
+    ends = [*starts[1:], len(lines)]
+    return {
+        claim.order: lines[start:end]
+        for claim, start, end in zip(reading, starts, ends, strict=True)
+    }

@@ -1,0 +1,177 @@
+"""Commands that run commands: `bash -lc`, `xargs`, `find -exec`, `sudo`, `timeout`, `uv run`."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from skilljuror.attribution.shell import DEPTH, Command, Shell, listing
+from skilljuror.attribution.words import Word
+
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
+_PREFIXES: dict[str, frozenset[str]] = {
+    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C"}),
+    "doas": frozenset({"-u"}),
+    "env": frozenset({"-u", "-C", "-S"}),
+    "nohup": frozenset(),
+    "command": frozenset(),
+    "builtin": frozenset(),
+    "exec": frozenset({"-a"}),
+    "time": frozenset({"-f", "-o"}),
+    "nice": frozenset({"-n"}),
+    "ionice": frozenset({"-c", "-n"}),
+    "timeout": frozenset({"-k", "-s", "--signal", "--kill-after"}),
+    "gtimeout": frozenset({"-k", "-s"}),
+    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "unbuffer": frozenset(),
+    "setsid": frozenset(),
+    "caffeinate": frozenset({"-t", "-w"}),
+    "rtk": frozenset(),
+    "arch": frozenset(),
+    "xvfb-run": frozenset({"-s", "-n"}),
+}
+"""Programs that run the rest of the line, with their options that take a value."""
+_RUNNERS: dict[tuple[str, str], frozenset[str]] = {
+    ("uv", "run"): frozenset({"--with", "-p", "--python", "--directory", "--project", "--extra", "--group", "--env-file", "-m"}),
+    ("poetry", "run"): frozenset(),
+    ("pipenv", "run"): frozenset(),
+    ("pdm", "run"): frozenset(),
+    ("hatch", "run"): frozenset(),
+    ("pixi", "run"): frozenset(),
+    ("rye", "run"): frozenset(),
+    ("conda", "run"): frozenset({"-n", "-p", "--name", "--prefix"}),
+    ("mamba", "run"): frozenset({"-n", "-p"}),
+    ("bundle", "exec"): frozenset(),
+    ("pnpm", "exec"): frozenset(),
+    ("npm", "exec"): frozenset(),
+    ("yarn", "exec"): frozenset(),
+    ("npx", ""): frozenset({"-p", "--package"}),
+    ("bunx", ""): frozenset(),
+}  # fmt: skip
+_XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
+
+
+def unwrap(commands: Sequence[Command], home: str | None, depth: int = 0) -> Iterator[Command]:
+    """The commands with every wrapper opened; the commands inside follow in its place."""
+    for at, command in enumerate(commands):
+        opened = _open(command, commands[:at], home, depth) if depth < DEPTH else None
+        if opened is None:
+            yield command
+        else:
+            yield from unwrap(opened, home, depth + 1)
+
+
+def _open(
+    command: Command, before: Sequence[Command], home: str | None, depth: int
+) -> list[Command] | None:
+    name = command.name
+    if name in SHELLS:
+        return _inner_shell(command, home, depth)
+    if name == "eval":
+        script = " ".join(word.text for word in command.arguments)
+        return _reread(script, command, home, depth)
+    if name == "xargs":
+        return _xargs(command, before)
+    if name == "find":
+        return _find_exec(command)
+    return _prefixed(command)
+
+
+def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command] | None:
+    words = [word.text for word in command.arguments]
+    for at, word in enumerate(words):
+        if word.startswith("-") and not word.startswith("--") and "c" in word:
+            script = words[at + 1] if at + 1 < len(words) else ""
+            return _reread(script, command, home, depth)
+        if not word.startswith("-"):
+            return None
+    if command.heredoc is not None:
+        return _reread(command.heredoc, command, home, depth)
+    return None
+
+
+def _reread(script: str, command: Command, home: str | None, depth: int) -> list[Command]:
+    """The inner script's commands; streams of the outer command end up on the last of them."""
+    shell = Shell(command.cwd, home, captured=command.captured, depth=depth + 1)
+    shell.variables = {name: (Word(value),) for name, value in command.assigns.items()}
+    inner = shell.read(script)
+    outgoing = tuple(redirect for redirect in command.redirects if redirect.output)
+    return [
+        replace(one, pipeline=(command.pipeline + 1) * 1000 + one.pipeline, redirects=(*one.redirects, *outgoing))
+        for one in inner
+    ]  # fmt: skip
+
+
+def _prefixed(command: Command) -> list[Command] | None:
+    rest = _after_prefix(command)
+    if rest is None:
+        return None
+    assigns = dict(command.assigns)
+    while rest and "=" in rest[0].text and rest[0].text.partition("=")[0].isidentifier():
+        name, _, value = rest[0].text.partition("=")
+        assigns[name] = value
+        rest = rest[1:]
+    if command.name in {"timeout", "gtimeout"} and rest:
+        rest = rest[1:]
+    return [replace(command, words=rest, assigns=assigns)] if rest else None
+
+
+def _after_prefix(command: Command) -> tuple[Word, ...] | None:
+    name = command.name
+    if name in _PREFIXES:
+        return _drop_options(command.arguments, _PREFIXES[name])
+    second = command.words[1].text if len(command.words) > 1 else ""
+    if (name, second) in _RUNNERS:
+        return _drop_options(command.words[2:], _RUNNERS[name, second])
+    if (name, "") in _RUNNERS:
+        return _drop_options(command.arguments, _RUNNERS[name, ""])
+    return None
+
+
+def _drop_options(words: tuple[Word, ...], valued: frozenset[str]) -> tuple[Word, ...]:
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text in valued else 1
+    return words[at:]
+
+
+def _xargs(command: Command, before: Sequence[Command]) -> list[Command] | None:
+    """`find … | xargs cat`: the command with what the producer lists as its operands."""
+    producer = next((c for c in reversed(before) if c.pipeline == command.pipeline), None)
+    listed = listing(producer) if producer else None
+    words = list(command.arguments)
+    mark, at = "", 0
+    while at < len(words) and words[at].text.startswith("-"):
+        if words[at].text.startswith("-I"):
+            mark = words[at].text[2:] or (words[at + 1].text if at + 1 < len(words) else "")
+            at += 1 if words[at].text[2:] else 2
+            continue
+        at += 2 if words[at].text in _XARGS_VALUES else 1
+    return _applied(command, tuple(words[at:]), mark, listed)
+
+
+def _applied(
+    command: Command, words: tuple[Word, ...], mark: str, listed: Word | None
+) -> list[Command] | None:
+    if not words:
+        return None
+    value = listed or Word("\0", known=False)
+    if not mark:
+        return [replace(command, words=(*words, value))]
+    return [replace(command, words=tuple(_put(word, mark, value) for word in words))]
+
+
+def _put(word: Word, mark: str, value: Word) -> Word:
+    if mark not in word.text:
+        return word
+    return Word(word.text.replace(mark, value.text), glob=value.glob, known=value.known)
+
+
+def _find_exec(command: Command) -> list[Command] | None:
+    words = command.words
+    at = next((i for i, w in enumerate(words) if w.text in {"-exec", "-execdir", "-ok"}), None)
+    if at is None:
+        return None
+    tail = words[at + 1 :]
+    end = next((i for i, w in enumerate(tail) if w.text in {";", "+"}), len(tail))
+    found = listing(replace(command, words=words[:at]))
+    inner = tuple(_put(word, "{}", found or Word("\0", known=False)) for word in tail[:end])
+    return [replace(command, words=inner)] if inner else None

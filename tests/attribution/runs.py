@@ -1,0 +1,63 @@
+"""Hand-made runs: a bundle with three files, and trajectories of one call each."""
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.attribution.classes import class_of
+from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
+from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+
+ROOT = "/root/.claude/skills"
+BUNDLE = f"{ROOT}/ledger"
+FRONT = "---\nname: ledger\ndescription: Keep a ledger of sales.\n---\n"
+BODY = (
+    "# Ledger\n"
+    "Every sale is written down once, in whole cents.\n"
+    "Read references/format.md before the first entry.\n"
+    "\n"
+    "Totals are made by scripts/total.py from the entries.\n"
+    "Close the ledger with the word FINIS on its own line.\n"
+)
+SKILL = FRONT + BODY
+FORMAT = "# Format\n" + "".join(
+    f"Column {n} holds the value of rule number {n}.\n" for n in range(1, 31)
+)
+TAXES = "# Taxes\nNo tax is due below one hundred cents.\nAbove that, round half up to the cent.\n"
+SCRIPT = '"""Totals of a ledger."""\n\nimport sys\n\nprint("total of the ledger", len(sys.argv))\n'
+TEXTS = {
+    "SKILL.md": SKILL,
+    "references/format.md": FORMAT,
+    "references/taxes.md": TAXES,
+    "scripts/total.py": SCRIPT,
+    "assets/blank.docx": None,
+}
+MANIFEST = SkillManifest(
+    resources=tuple(Resource("ledger", path, class_of(path), text) for path, text in TEXTS.items()),
+    roots=(ROOT,),
+    skills=("ledger",),
+)
+
+
+def ran(command: str, output: str = "", *, exit_code: int | None = 0, **more) -> Call:
+    """A shell call with its output."""
+    result = Result(text=output, line=3, exit_code=exit_code, ok=exit_code == 0)
+    return Call("c1", "Bash", "shell", 2, command=command, **{"result": result, **more})
+
+
+def run_of(*calls: Call, messages: tuple[Message, ...] = (), **more) -> Trajectory:
+    """A run in which every call is a step of its own."""
+    steps = tuple(
+        Step("main", number, call.line, calls=(call,)) for number, call in enumerate(calls, 1)
+    )
+    known = {"cwd": "/work", "home": "/root", **more}
+    return Trajectory("t1", "claude-session", ("log.jsonl",), steps, messages, **known)
+
+
+def events_of(
+    *calls: Call, manifest: SkillManifest | None = MANIFEST, **more
+) -> list[ResourceEvent]:
+    """The events of such a run."""
+    return list(attribute(run_of(*calls, **more), manifest).events)
+
+
+def touched(command: str, output: str = "", **more) -> list[tuple[str, str]]:
+    """(kind, resource) of every event of one command, in order."""
+    return [(event.kind, event.resource) for event in events_of(ran(command, output, **more))]

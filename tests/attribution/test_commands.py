@@ -1,0 +1,228 @@
+"""One command, the accesses it makes: with a known bundle."""
+
+import pytest
+
+from tests.attribution.runs import (
+    BUNDLE,
+    FORMAT,
+    ROOT,
+    SCRIPT,
+    SKILL,
+    TAXES,
+    events_of,
+    ran,
+    touched,
+)
+
+READ_SKILL = [("read", "SKILL.md")]
+EXEC = [("exec", "scripts/total.py")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"cat {BUNDLE}/SKILL.md",
+        f"cat '{BUNDLE}/SKILL.md'",
+        f'cat "{BUNDLE}"/SKILL.md',
+        "cat ~/.claude/skills/ledger/SKILL.md",
+        "cat $HOME/.claude/skills/ledger/SKILL.md",
+        'cat "${HOME}/.claude/skills/ledger/SKILL.md"',
+        f"cd {BUNDLE} && cat SKILL.md",
+        f"cd {ROOT}; cd ledger; cat ./SKILL.md",
+        f"cd {BUNDLE}/references && cat ../SKILL.md",
+        f"pushd {BUNDLE} >/dev/null && cat SKILL.md && popd",
+        f"(cd {BUNDLE} && cat SKILL.md)",
+        f"D={BUNDLE}; cat $D/SKILL.md",
+        f'export SKILL_DIR={BUNDLE}\ncat "$SKILL_DIR/SKILL.md"',
+        f"bash -lc 'cat {BUNDLE}/SKILL.md'",
+        f"bash -lc 'cat '\"'\"'{BUNDLE}/SKILL.md'\"'\"''",
+        f"sudo timeout 10 cat {BUNDLE}/SKILL.md",
+        f"sed -n '1,200p' {BUNDLE}/SKILL.md",
+        f"sed -n 1,200p {BUNDLE}/SKILL.md",
+        f"head -n 100 {BUNDLE}/SKILL.md",
+        f"head -100 {BUNDLE}/SKILL.md",
+        f"nl -ba {BUNDLE}/SKILL.md",
+        f"cat -n {BUNDLE}/SKILL.md | sed -n '1,220p'",
+        f"awk 'NR<=200' {BUNDLE}/SKILL.md",
+        f"awk '{{print}}' {BUNDLE}/SKILL.md",
+        f"tail -n +1 {BUNDLE}/SKILL.md",
+        f"cat < {BUNDLE}/SKILL.md",
+        f"for f in SKILL.md; do cat {BUNDLE}/$f; done",
+        f"find {BUNDLE} -name SKILL.md -exec cat {{}} +",
+        f"find {BUNDLE} -name 'SKILL.md' | xargs cat",
+        f"find {BUNDLE} -name 'SKILL.md' | xargs -I{{}} cat {{}}",
+        f'find {ROOT} -name SKILL.md | while read -r f; do cat "$f"; done',
+        f"cat {ROOT}/*/SKILL.md",
+        f"cat {BUNDLE}/SKILL.* 2>/dev/null || true",
+        f"if [ 1 = 1 ]; then cat {BUNDLE}/SKILL.md; fi",
+        f"env LANG=C cat {BUNDLE}/SKILL.md",
+        f'eval "cat {BUNDLE}/SKILL.md"',
+        f"git show HEAD:{BUNDLE.lstrip('/')}/SKILL.md; cat {BUNDLE}/SKILL.md",
+        f"ssh host true; cat {BUNDLE}/skill.md",
+        "cat /work/../root/.claude/skills/ledger/./SKILL.md",
+        "cat .claude/skills/ledger/SKILL.md",
+    ],
+)
+def test_ways_to_read_a_whole_file(command):
+    found = [one for one in events_of(ran(command, SKILL)) if one.kind == "read"][-1:]
+    assert [(one.resource, one.content_exposed, one.witness) for one in found] == [
+        ("SKILL.md", "full", "both")
+    ]
+    assert found[0].lines == ((1, 10),)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"python3 {BUNDLE}/scripts/total.py sales.csv",
+        f"{BUNDLE}/scripts/total.py sales.csv",
+        f"cd {BUNDLE} && ./scripts/total.py",
+        f"cd {BUNDLE} && python scripts/total.py 2>&1 | tail -5",
+        f"cd {BUNDLE} && python -m scripts.total",
+        f"PYTHONPATH={BUNDLE}/scripts python3 -m total x",
+        f"uv run --with pandas {BUNDLE}/scripts/total.py",
+        f"uv run python {BUNDLE}/scripts/total.py",
+        f"bash -c 'python3 {BUNDLE}/scripts/total.py'",
+        f"timeout 60 python3 -u {BUNDLE}/scripts/total.py",
+        f"A=1 python3 {BUNDLE}/scripts/total.py; B=2 python3 {BUNDLE}/scripts/total.py",
+        f"X=$(python3 {BUNDLE}/scripts/total.py); echo $X",
+        f"source {BUNDLE}/scripts/total.py",
+        f"for i in 1 2 3; do python3 {BUNDLE}/scripts/total.py $i; done",
+        f"cat {BUNDLE}/scripts/total.py | python3",
+        f"python3 < {BUNDLE}/scripts/total.py",
+        f"echo x | python3 {BUNDLE}/scripts/total.py",
+        f"chmod +x {BUNDLE}/scripts/total.py && {BUNDLE}/scripts/total.py",
+        f"nohup python3 {BUNDLE}/scripts/total.py &",
+        f"python3 -c \"import runpy; runpy.run_path('{BUNDLE}/scripts/total.py')\"",
+        f"python3 -c \"import subprocess; subprocess.run(['python3', '{BUNDLE}/scripts/total.py'])\"",
+    ],
+)
+def test_ways_to_run_a_script_are_one_event(command):
+    assert touched(command, "total 7") == EXEC
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"python3 -c \"import sys; sys.path.insert(0, '{BUNDLE}/scripts'); import total\"",
+        f"python3 -c \"import sys; sys.path.append('{BUNDLE}'); from scripts.total import main\"",
+        f"python3 - <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nfrom total import x\nEOF",
+        f"cd {BUNDLE}/scripts && python3 -c 'import total, json'",
+        f"PYTHONPATH={BUNDLE}/scripts python3 -c 'import total'",
+        f"python3 -c \"import importlib.util as u; u.spec_from_file_location('t', '{BUNDLE}/scripts/total.py')\"",
+        f"cat > a.py <<'EOF'\nimport sys\nsys.path.append('{BUNDLE}/scripts')\nimport total\nEOF\npython3 a.py",
+        f"cp {BUNDLE}/scripts/total.py . && python3 total.py",
+        f"cp {BUNDLE}/scripts/total.py t.py && ./t.py",
+        f"cp -r {BUNDLE}/scripts . && python3 scripts/total.py",
+        f"cat {BUNDLE}/scripts/total.py > mine.py; python3 mine.py",
+    ],
+)
+def test_ways_to_use_code_without_running_it(command):
+    assert ("import", "scripts/total.py") in touched(command)
+    assert ("exec", "scripts/total.py") not in touched(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat /work/SKILL.md",
+        "cat references/format.md",
+        "ls -la ~",
+        f"ls {ROOT}",
+        "find / -name SKILL.md",
+        f"git add {BUNDLE}/SKILL.md && git commit -m 'edit {BUNDLE}/SKILL.md'",
+        f"git diff -- {BUNDLE}/SKILL.md",
+        f"echo 'see {BUNDLE}/SKILL.md'",
+        f"echo {BUNDLE}/SKILL.md",
+        f"cat > notes.md <<'EOF'\nRead {BUNDLE}/SKILL.md first\nEOF",
+        f"# cat {BUNDLE}/SKILL.md",
+        f"gh pr create --body 'uses {BUNDLE}/references/format.md'",
+        f"mkdir -p {BUNDLE}/references",
+        f"chmod +x {BUNDLE}/scripts/total.py",
+        "python3 -c 'import docx, total'",
+        "curl https://example.org/skills/ledger/references/format.md",
+        "cat .agents/format.md",
+        "python3 scripts/total.py",
+    ],
+)
+def test_what_is_no_event(command):
+    assert touched(command, "ok\n") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "lines", "exposed"),
+    [
+        (f"sed -n '5,6p' {BUNDLE}/SKILL.md", "\n".join(SKILL.split("\n")[4:6]), ((5, 6),), "partial"),
+        (f"head -5 {BUNDLE}/SKILL.md | tail -2", "\n".join(SKILL.split("\n")[3:5]), ((4, 5),), "partial"),
+        (f"tail -n 2 {BUNDLE}/SKILL.md", "\n".join(SKILL.split("\n")[8:10]), ((9, 10),), "partial"),
+        (f"cat {BUNDLE}/SKILL.md | head -n 7", "\n".join(SKILL.split("\n")[:7]), ((1, 7),), "partial"),
+        (f"head -c 200 {BUNDLE}/references/format.md", FORMAT[:200], ((1, 5),), "partial"),
+        (f"awk 'NR>=3 && NR<=9' {BUNDLE}/references/format.md", "\n".join(FORMAT.split("\n")[2:9]), ((3, 9),), "partial"),
+        (f"sed -n '2,4p;8,9p' {BUNDLE}/references/format.md", "\n".join(FORMAT.split("\n")[1:4] + FORMAT.split("\n")[7:9]), ((2, 4), (8, 9)), "partial"),
+    ],
+)  # fmt: skip
+def test_real_lines_of_a_part(command, output, lines, exposed):
+    (event,) = events_of(ran(command, output))
+    assert (event.content_exposed, event.lines) == (exposed, lines)
+
+
+def test_two_files_in_one_command_are_two_events():
+    found = touched(
+        f"cat {BUNDLE}/references/taxes.md; cat {BUNDLE}/scripts/total.py", TAXES + SCRIPT
+    )
+    assert found == [("read", "references/taxes.md"), ("read", "scripts/total.py")]
+
+
+def test_a_glob_is_one_event_per_file():
+    found = events_of(ran(f"cd {BUNDLE} && cat SKILL.md references/*.md", SKILL + FORMAT + TAXES))
+    assert [one.resource for one in found] == [
+        "SKILL.md",
+        "references/format.md",
+        "references/taxes.md",
+    ]
+    assert {one.content_exposed for one in found} == {"full"}
+
+
+def test_a_script_that_prints_a_file_is_a_read_by_python():
+    code = f"print(open('{BUNDLE}/references/taxes.md').read())"
+    (event,) = events_of(ran(f'python3 -c "{code}"', TAXES))
+    assert (event.kind, event.via, event.content_exposed) == ("read", "python", "full")
+
+
+@pytest.mark.parametrize(
+    "command", [f"cat {BUNDLE}/SKILL.md > copy.md", f"X=$(cat {BUNDLE}/SKILL.md)"]
+)
+def test_a_read_whose_text_goes_elsewhere_exposes_nothing(command):
+    (event,) = events_of(ran(command))
+    assert (event.kind, event.content_exposed, event.ok) == ("read", "none", True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"ls {BUNDLE}",
+        f"ls -R {BUNDLE}/references",
+        f"tree {BUNDLE}",
+        f"find {BUNDLE} -type f",
+        f"cd {BUNDLE} && ls",
+    ],
+)
+def test_a_listing_aimed_at_one_bundle(command):
+    (event,) = events_of(ran(command, "SKILL.md\nreferences\n"))
+    assert (event.kind, event.resource, event.content_exposed) == ("list", ".", "none")
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "resource"),
+    [
+        (f"sed -i 's/a/b/' {BUNDLE}/SKILL.md", "edit", "SKILL.md"),
+        (f"echo more >> {BUNDLE}/references/taxes.md", "edit", "references/taxes.md"),
+        (f"cat > {BUNDLE}/references/new.md <<'EOF'\nx\nEOF", "write", "references/new.md"),
+        (f"echo x | tee {BUNDLE}/references/new.md", "write", "references/new.md"),
+        (f"rm {BUNDLE}/references/taxes.md", "edit", "references/taxes.md"),
+        (f"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: {BUNDLE}/SKILL.md\n@@\n-a\n+b\n*** End Patch\nEOF", "edit", "SKILL.md"),
+    ],
+)  # fmt: skip
+def test_authoring_is_no_use(command, kind, resource):
+    (event,) = events_of(ran(command))
+    assert (event.kind, event.resource, event.counts) == (kind, resource, False)
