@@ -8,7 +8,7 @@ from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.content_only import unexplained
 from skilljuror.attribution.discover import catalog_of, home_of
-from skilljuror.attribution.evidence import Output, Shown, read_shown, tool_read
+from skilljuror.attribution.evidence import Output, Shown, read_shown, says_missing, tool_read
 from skilljuror.attribution.found import Finding
 from skilljuror.attribution.gather import Gathered, Touch, gather
 from skilljuror.attribution.injected import message_findings, skill_findings
@@ -54,7 +54,7 @@ def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
     if touch.call.action == "skill":
         yield from skill_findings(touch, run)
         return
-    output = Output.of(touch.call, touch.more)
+    output = Output(touch.call, touch.more)
     found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
     found.sort(key=lambda one: one.order)
     yield from _once(found)
@@ -77,12 +77,12 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
         if claim.access.kind == "search":
             continue
         shown = _shown(touch.call, claim, output, run, parts)
-        if shown is None:
-            continue
+        if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
+            shown = replace(shown, witness="command")
         location = claim.location
         if claim.access.kind == "list" and location.folder:
             location = replace(location, resource=".")
-        missing = shown.ok is False and bool(output.error_for(claim.access.path))
+        missing = shown.ok is False and says_missing(shown.note or output.text[:2000])
         yield Finding(
             location, claim.access.kind, claim.access.via, shown, touch.step.agent,
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
@@ -92,7 +92,7 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
 
 def _shown(
     call: Call, claim: Claim, output: Output, run: Gathered, parts: dict[int, Segment]
-) -> Shown | None:
+) -> Shown:
     kind = claim.access.kind
     if kind == "read":
         if call.action in {"read", "other"}:

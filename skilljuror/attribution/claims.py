@@ -57,8 +57,12 @@ class Claims:
     def of(self, call: Call) -> tuple[list[Claim], list[Access]]:
         """The claims of a call, in order, and all its accesses, those outside bundles included."""
         accesses = self._accesses(call)
+        return self.resolved(call, accesses), accesses
+
+    def resolved(self, call: Call, accesses: list[Access]) -> list[Claim]:
+        """The claims of a call whose accesses are known already."""
         if not accesses:
-            return [], []
+            return []
         shown = _shown(call)
         claims: list[Claim] = []
         for access in accesses:
@@ -68,7 +72,7 @@ class Claims:
                 claims.extend(self._indirect(access, len(claims)))
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
-        return claims, accesses
+        return claims
 
     def _accesses(self, call: Call) -> list[Access]:
         if call.action in {"shell", "python"}:

@@ -8,6 +8,7 @@ prints 74 lines printed a whole file of 74 lines.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.content import Fingerprints, Match, Ranges, size_of
@@ -22,11 +23,13 @@ _MISSING = re.compile(
     r"|outside (?:the )?(?:workspace|allowed)",
     re.IGNORECASE,
 )
-_CUT = re.compile(
-    r"tokens truncated…|characters truncated|lines truncated|output truncated|\[truncated\]|<truncated"
-    r"|truncated by|response clipped|Output too large|\[\.\.\. *(?:\d+ )?(?:lines|characters)",
-    re.IGNORECASE,
-)
+_CUT = (
+    "tokens truncated", "characters truncated", "lines truncated", "output truncated", "[truncated]",
+    "<truncated", "truncated by", "response clipped", "output too large", "truncated output",
+)  # fmt: skip
+"""Marks of a harness that left out a part."""
+_EDGE = 4000
+"""Characters at either end of an output in which any mark counts; in between only the first three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +62,29 @@ def succeeded(result: Result | None) -> bool | None:
     return result.ok
 
 
-@dataclass(frozen=True, slots=True)
+def says_missing(text: str) -> bool:
+    """Whether a text says that a file is not there."""
+    return bool(_MISSING.search(text))
+
+
 class Output:
-    """The output of a call, ready to be searched."""
+    """The output of a call, with what later polls brought; looked into only when asked."""
 
-    text: str
-    lines: tuple[str, ...]
-    ok: bool | None
-    cut: bool
-    answered: bool
+    def __init__(self, call: Call, more: str = "") -> None:
+        self.text = output_of(call.result) + more
+        self.ok = succeeded(call.result)
+        self.answered = call.result is not None
 
-    @staticmethod
-    def of(call: Call, more: str = "") -> "Output":
-        """The output of a call, with what later polls brought."""
-        text = output_of(call.result) + more
-        return Output(
-            text,
-            tuple(text.splitlines()),
-            succeeded(call.result),
-            bool(_CUT.search(text[:4000]) or _CUT.search(text[-4000:]) or _cut_inside(text)),
-            call.result is not None,
-        )
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the text."""
+        return tuple(self.text.splitlines())
+
+    @cached_property
+    def cut(self) -> bool:
+        """Whether the harness says that it left out a part."""
+        ends = (self.text[:_EDGE] + self.text[-_EDGE:]).lower()
+        return any(mark in ends for mark in _CUT) or any(mark in self.text for mark in _CUT[:3])
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""
@@ -88,10 +93,6 @@ class Output:
             if name in line and _MISSING.search(line[:1000]):
                 return line.strip()[:160]
         return None
-
-
-def _cut_inside(text: str) -> bool:
-    return "tokens truncated" in text or "characters truncated" in text or "lines truncated" in text
 
 
 def read_shown(
@@ -105,7 +106,8 @@ def read_shown(
         return Shown("none", None, ok=None, note="no answer in the log")
     match = prints.match(claim.key, output.lines)
     if match and _enough(match, prints, claim):
-        return _by_content(claim, match, output, prints)
+        shown = _by_content(claim, match, output, prints)
+        return shown if segment is None else _widened(shown, claim.access.view, len(segment))
     if not claim.access.shown:
         return Shown("none", None, ok=output.ok, note=claim.access.note)
     counted = _by_count(claim.access.view, output, segment)
@@ -141,6 +143,18 @@ def _by_content(claim: Claim, match: Match, output: Output, prints: Fingerprints
     size = page.size(match.ranges)
     lines = ((1, len(page.lines)),) if whole and match.ranges[0][0] == 1 else match.ranges
     return Shown(exposed, lines, True, "both", note, match.first[:120], size)
+
+
+def _widened(shown: Shown, view: View, count: int) -> Shown:
+    """The blank lines at the ends of a part, which only counting sees."""
+    _, counted = _counted(view, count)
+    if shown.exposed == "full" or view.cut or not counted or not shown.lines:
+        return shown
+    if len(counted) == len(shown.lines) == 1:
+        (first, last), (start, end) = counted[0], shown.lines[0]
+        if first <= start <= first + 2 and last - 2 <= end <= last:
+            return replace(shown, lines=counted)
+    return shown
 
 
 def _reaches(match: Match, total: int) -> bool:
@@ -211,7 +225,7 @@ def tool_read(call: Call, claim: Claim, prints: Fingerprints) -> Shown:
         return Shown("none", None, ok=False, note="the harness said the file is unchanged")
     if result.ok is False:
         return Shown("none", None, ok=False, note=result.text.strip()[:120])
-    output = Output.of(call)
+    output = Output(call)
     if result.ok is None and len(output.lines) <= 3 and _MISSING.search(output.text[:500]):
         return Shown("none", None, ok=False, note=output.text.strip()[:120])
     if not output.text:

@@ -24,6 +24,8 @@ class Touch:
     call: Call
     claims: list[Claim]
     accesses: list[Access]
+    number: int = 0
+    """0-based position among the calls of the run."""
     more: str = ""
     """What later polls brought of its output."""
 
@@ -43,6 +45,8 @@ class Gathered:
     """Call id -> the skill body it brought."""
     cwd: str | None = None
     """Folder the agent works in."""
+    sources: dict[Key, set[int]] = field(default_factory=dict)
+    """Calls whose output taught the text of a resource: it is no second witness for them."""
     texts: dict[Key, str] = field(default_factory=dict)
     """Texts of resources, of the manifest or learned from the log."""
 
@@ -66,8 +70,9 @@ def gather(
     _read_calls(trajectory, found, home)
     if not catalog.known:
         _learn(found)
-        found.touches.clear()
-        _read_calls(trajectory, found, home)
+        claims = Claims(catalog, found.cwd, home)
+        for touch in found.touches:
+            touch.claims = claims.resolved(touch.call, touch.accesses)
     return found
 
 
@@ -79,7 +84,7 @@ def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> No
             if call.action == "poll":
                 _polled(call, step, running)
             named, accesses = claims.of(call)
-            touch = Touch(step, call, named, accesses)
+            touch = Touch(step, call, named, accesses, len(found.touches))
             if named and call.command and call.result is not None:
                 running[step.agent, call.command] = touch
             found.touches.append(touch)
@@ -98,9 +103,10 @@ def _learn(found: Gathered) -> None:
     for touch in found.touches:
         if not touch.claims or touch.call.result is None:
             continue
-        output = Output.of(touch.call, touch.more)
+        output = Output(touch.call, touch.more)
         for claim, lines, first, end in _pieces(touch, output):
             pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
+            found.sources.setdefault(claim.key, set()).add(touch.number)
         for claim in touch.claims:
             if _worked(claim, touch.call, output):
                 found.catalog.add_resource(*claim.key)
