@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.atif_results import add_system_message, add_user_message, read_result
@@ -16,8 +18,9 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.claude_bodies import SkillBodies
 from skilljuror.parsers.document import Document, Element
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
-from skilljuror.parsers.fields import count, epoch, minus, number, record, rows, string, text
+from skilljuror.parsers.fields import count, epoch, record, rows, string, text
 from skilljuror.parsers.peek import peek
+from skilljuror.parsers.usages import usage_of_prompt
 
 _CONTINUATION = re.compile(r"\.cont-\d+$")
 _SUMMARIES = re.compile(r"\.(summarization-\d+-\w+)$")
@@ -191,14 +194,19 @@ class _Reader:
         if prompt is None or len(documents) > 1:
             return summed
         extra = record(stated.get("extra"))
-        return _usage_from(
+        total = usage_of_prompt(
             prompt,
-            stated.get("total_cached_tokens"),
-            _first(extra, "total_cache_creation_input_tokens", "total_cache_write_input_tokens"),
-            stated.get("total_completion_tokens"),
-            (_first(extra, "reasoning_output_tokens", "total_thoughts_tokens"),
-             stated.get("total_cost_usd")),
-        )  # fmt: skip
+            cached=stated.get("total_cached_tokens"),
+            written=_first(
+                extra, "total_cache_creation_input_tokens", "total_cache_write_input_tokens"
+            ),
+            output=stated.get("total_completion_tokens"),
+            reasoning=_first(extra, "reasoning_output_tokens", "total_thoughts_tokens"),
+            cost=stated.get("total_cost_usd"),
+        )
+        if total.reasoning is None and summed is not None:
+            total = replace(total, reasoning=summed.reasoning)
+        return total
 
 
 def _first(extra: dict[str, Any], *names: str) -> Any:
@@ -217,24 +225,11 @@ def _usage(metrics: dict[str, Any]) -> Usage | None:
     reasoning = _first(extra, "reasoning_output_tokens", "thoughts_tokens")
     if reasoning is None:
         reasoning = details.get("reasoning_tokens")
-    return _usage_from(
-        count(metrics.get("prompt_tokens")),
-        metrics.get("cached_tokens"),
-        _first(extra, "cache_creation_input_tokens", "cache_write_input_tokens"),
-        metrics.get("completion_tokens"),
-        (reasoning, metrics.get("cost_usd")),
-    )
-
-
-def _usage_from(
-    prompt: int | None, cached: Any, written: Any, output: Any, more: tuple[Any, Any]
-) -> Usage:
-    """Prompt tokens include cached and written ones; what is not stated as such is `input`."""
-    return Usage(
-        input=minus(prompt, count(cached), count(written)),
-        cache_write=count(written),
-        cache_read=count(cached),
-        output=count(output),
-        reasoning=count(more[0]),
-        cost_usd=number(more[1]),
+    return usage_of_prompt(
+        metrics.get("prompt_tokens"),
+        cached=metrics.get("cached_tokens"),
+        written=_first(extra, "cache_creation_input_tokens", "cache_write_input_tokens"),
+        output=metrics.get("completion_tokens"),
+        reasoning=reasoning,
+        cost=metrics.get("cost_usd"),
     )

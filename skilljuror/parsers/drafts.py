@@ -180,6 +180,15 @@ class RunDraft:
         if path:
             self.roots.setdefault(path.rstrip("/") or "/")
 
+    def rename(self, agents: dict[str, str]) -> None:
+        """Give agents the ids that became known only later."""
+        for step in self.steps:
+            step.agent = agents.get(step.agent, step.agent)
+        self.messages = [
+            replace(message, agent=agents.get(message.agent, message.agent))
+            for message in self.messages
+        ]
+
     def close(self, lines: JsonLines) -> None:
         """Take over what was odd about a file."""
         self.skipped.update(lines.skipped)

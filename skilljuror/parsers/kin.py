@@ -12,6 +12,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.claude_session import session_record
 from skilljuror.parsers.codex_rollout import parent_thread, session_meta
 from skilljuror.parsers.fields import string
+from skilljuror.parsers.opencode import session_info
 from skilljuror.parsers.peek import peek
 
 _PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
@@ -56,6 +57,8 @@ _NEIGHBOURS = {
     ),
     "codex-rollout": ((0, "rollout-*.jsonl"),),
     "gemini-chat": ((0, "*/*.json*"),),
+    "openhands": ((0, "[0-9]*.json"),),
+    "opencode": ((0, "*.json"),),
     "atif": ((0, "{stem}.*.json"),),
 }
 """format -> (how many folders up, pattern below it)."""
@@ -97,7 +100,25 @@ def _atif(source: Source) -> Kin | None:
     return Kin(str(source.path.parent / stem), source.path.stem if match else None)
 
 
+def _openhands(source: Source) -> Kin | None:
+    """A folder of one event per file, named by number."""
+    path = source.path
+    if path.parent.name != "events" or not path.stem.isdigit():
+        return None
+    return Kin(str(path.parent), None if path.stem == "0" else path.stem)
+
+
+def _opencode(source: Source) -> Kin | None:
+    info = session_info(source.head)
+    session, parent = string(info.get("id")), string(info.get("parentID"))
+    if session is None:
+        return None
+    return Kin(parent, session) if parent else Kin(session)
+
+
 _FINDERS = {
+    "openhands": _openhands,
+    "opencode": _opencode,
     "claude-session": _claude,
     "codex-rollout": _codex,
     "gemini-chat": _gemini,

@@ -1,0 +1,164 @@
+"""Claude Code's stdout, `--output-format stream-json` (formats.md §4.2).
+
+A second choice: it has no output tokens per message, no attachments and no attribution.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import OfferedSkill, Trajectory, Usage
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.claude_messages import ClaudeMessages, ClaudeRecord
+from skilljuror.parsers.claude_session import BUNDLED
+from skilljuror.parsers.drafts import MAIN, RunDraft, total_usage
+from skilljuror.parsers.fields import count, epoch, number, record, rows, string, text
+from skilljuror.parsers.lines import JsonLines
+from skilljuror.parsers.peek import peek
+
+
+def _is_init(entry: dict[str, Any]) -> bool:
+    return (
+        entry.get("type") == "system"
+        and entry.get("subtype") == "init"
+        and string(entry.get("session_id")) is not None
+    )
+
+
+class ClaudeStream:
+    """Reads one stream."""
+
+    format: ClassVar[str] = "claude-stream"
+    native: ClassVar[int] = 1
+
+    def sniff(self, source: Source) -> bool:
+        """A system record of subtype init with a session_id."""
+        shape = peek(source.head)
+        return any(_is_init(entry) for entry in (*shape.records, shape.first))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory."""
+        run = RunDraft()
+        reader = _Reader(run)
+        lines = JsonLines(source.path)
+        for line, entry in lines:
+            reader.record(line, entry)
+        run.close(lines)
+        init = reader.init
+        if init is None:
+            problem = f"{str(source.path)!r} has no system record of subtype init"
+            raise TrajectoryError(problem, file=str(source.path))
+        run.rename(reader.agents)
+        run.complete = run.complete and reader.ended
+        session = str(init["session_id"])
+        yield run.freeze(
+            trajectory=session,
+            session=session,
+            format=self.format,
+            files=(str(source.path),),
+            agent="claude-code",
+            agent_version=string(init.get("claude_code_version")),
+            model=string(init.get("model")),
+            cwd=string(init.get("cwd")),
+            usage=total_usage(reader.totals) or total_usage(step.usage for step in run.steps),
+        )
+
+
+class _Reader:
+    """Reads the records of a stream."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+        self.init: dict[str, Any] | None = None
+        self.agents: dict[str, str] = {}
+        """id of the call that started a sub-agent -> id of the sub-agent"""
+        self.totals: list[Usage] = []
+        self.ended = False
+        self._messages = ClaudeMessages(run, output_tokens=False)
+
+    def record(self, line: int, entry: dict[str, Any]) -> None:
+        """Read one record."""
+        kind = entry.get("type")
+        moment = epoch(entry.get("timestamp"))
+        self.run.seen_at(moment)
+        if kind == "system":
+            self._system(line, entry)
+        elif kind == "result":
+            self._result(line, entry)
+        elif kind in {"user", "assistant"}:
+            self._message(line, moment, entry)
+        else:
+            self.run.skipped[str(kind)] += 1
+
+    def _message(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
+        agent = string(entry.get("parent_tool_use_id")) or MAIN
+        found = ClaudeRecord(agent, line, record(entry.get("message")), moment)
+        found.result = entry.get("tool_use_result")
+        found.meta = entry.get("isSynthetic") is True
+        if entry["type"] == "assistant":
+            self._messages.assistant(found)
+            return
+        self._messages.user(found)
+        child = string(record(found.result).get("agentId"))
+        for block in rows(found.message.get("content")):
+            started = string(record(block).get("tool_use_id"))
+            if child and started:
+                self.agents.setdefault(started, child)
+
+    def _system(self, line: int, entry: dict[str, Any]) -> None:
+        kind = entry.get("subtype")
+        if _is_init(entry):
+            self._started(entry)
+        elif kind == "compact_boundary":
+            self.run.compacted(MAIN)
+        elif kind == "task_started":
+            self._task(entry)
+        else:
+            self.run.skipped[f"system/{kind}"] += 1
+
+    def _started(self, entry: dict[str, Any]) -> None:
+        self.init = self.init or entry
+        names = entry.get("skills")
+        if isinstance(names, list):
+            known = [name for name in names if isinstance(name, str)]
+            self.run.offer(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
+
+    def _task(self, entry: dict[str, Any]) -> None:
+        started, child = string(entry.get("tool_use_id")), string(entry.get("task_id"))
+        if started and child:
+            self.agents.setdefault(started, child)
+            call = self.run.find_call(started)
+            if call is not None and call.fields["action"] == "agent":
+                call.child = child
+
+    def _result(self, line: int, entry: dict[str, Any]) -> None:
+        """The end of a run; a resumed one has several. `subtype` is "success" on errors too."""
+        self.ended = True
+        if entry.get("is_error") is True:
+            self.run.warnings.append(f"line {line}: error: {text(entry.get('result'))[:200]}")
+        models = [record(usage) for usage in record(entry.get("modelUsage")).values()]
+        if models:
+            self.totals.extend(map(_model_usage, models))
+        elif usage := record(entry.get("usage")):
+            self.totals.append(_main_usage(usage, entry.get("total_cost_usd")))
+
+
+def _model_usage(usage: dict[str, Any]) -> Usage:
+    """One model's totals, sub-agents included."""
+    return Usage(
+        input=count(usage.get("inputTokens")),
+        cache_write=count(usage.get("cacheCreationInputTokens")),
+        cache_read=count(usage.get("cacheReadInputTokens")),
+        output=count(usage.get("outputTokens")),
+        cost_usd=number(usage.get("costUSD")),
+    )
+
+
+def _main_usage(usage: dict[str, Any], cost: Any) -> Usage:
+    return Usage(
+        input=count(usage.get("input_tokens")),
+        cache_write=count(usage.get("cache_creation_input_tokens")),
+        cache_read=count(usage.get("cache_read_input_tokens")),
+        output=count(usage.get("output_tokens")),
+        cost_usd=number(cost),
+    )

@@ -1,0 +1,159 @@
+"""mini-swe-agent trajectories: one document, rewritten after every step (formats.md §6)."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, ClassVar
+
+import orjson
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Result, Trajectory
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.document import Document, Element
+from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, patched, total_usage
+from skilljuror.parsers.fields import epoch, number, record, rows, string, text
+from skilljuror.parsers.mini_results import read_result
+from skilljuror.parsers.peek import peek
+from skilljuror.parsers.usages import usage_of_response
+
+
+class MiniSweAgent:
+    """Reads one trajectory."""
+
+    format: ClassVar[str] = "mini-swe-agent"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """A trajectory_format of that name; it stands last, so info.mini_version counts too."""
+        first = peek(source.head).first
+        named = str(first.get("trajectory_format", "")).startswith("mini-swe-agent")
+        return named or "mini_version" in record(first.get("info"))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory."""
+        document = Document(source.path)
+        given = record(document.value)
+        if not isinstance(given.get("messages"), list):
+            problem = f"{str(source.path)!r} has no list of messages"
+            raise TrajectoryError(problem, file=str(source.path))
+        run = RunDraft()
+        run.complete = document.complete
+        reader = _Reader(run)
+        for element in document.elements("messages"):
+            reader.message(element, record(element.value))
+        info = record(given.get("info"))
+        config = record(info.get("config"))
+        yield run.freeze(
+            trajectory=f"file-{sha256(source.path.read_bytes()).hexdigest()[:16]}",
+            format=self.format,
+            files=(str(source.path),),
+            agent="mini-swe-agent",
+            agent_version=string(info.get("mini_version")),
+            model=string(record(config.get("model")).get("model_name")),
+            cwd=string(record(config.get("environment")).get("cwd")),
+            usage=total_usage(step.usage for step in run.steps),
+        )
+
+
+class _Reader:
+    """Reads messages of both shapes: chat, and raw API responses."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+
+    def message(self, element: Element, given: dict[str, Any]) -> None:
+        """Read one message."""
+        extra = record(given.get("extra"))
+        moment = epoch(extra.get("timestamp"))
+        self.run.seen_at(moment)
+        if given.get("object") == "response":
+            self._response(element, moment, given)
+        elif given.get("role") == "assistant":
+            self._assistant(element, moment, given, record(extra.get("response")))
+        elif given.get("role") == "tool" or given.get("type") == "function_call_output":
+            self._result(element, moment, given, extra)
+        elif extra.get("interrupt_type") == "FormatError":
+            self._format_error(element, given, extra)
+        elif given.get("role") == "system":
+            self.run.message(MAIN, "system", text(given.get("content")), element.line)
+        elif given.get("role") == "user":
+            self.run.message(MAIN, "prompt", text(given.get("content")), element.line)
+        else:
+            self.run.skipped[str(given.get("role") or given.get("type"))] += 1
+
+    def _assistant(
+        self,
+        element: Element,
+        moment: float | None,
+        given: dict[str, Any],
+        response: dict[str, Any],
+    ) -> StepDraft:
+        step = self.run.step(MAIN, element.line, moment)
+        step.key = string(response.get("id"))
+        step.model = string(response.get("model"))
+        cost = number(record(given.get("extra")).get("cost"))
+        usage = usage_of_response(response)
+        step.usage = patched_cost(usage, cost)
+        for shown, parts in (
+            (text(given.get("content")), step.said),
+            (string(given.get("reasoning_content")), step.reasoning),
+        ):
+            if shown:
+                parts.append(shown)
+        for call in map(record, rows(given.get("tool_calls"))):
+            function = record(call.get("function"))
+            self._call(element, step, call.get("id"), function)
+        return step
+
+    def _response(self, element: Element, moment: float | None, given: dict[str, Any]) -> None:
+        step = self._assistant(element, moment, {"extra": given.get("extra")}, given)
+        for item in map(record, rows(given.get("output"))):
+            kind = item.get("type")
+            if kind == "message":
+                step.said.append(text(item.get("content")))
+            elif kind == "reasoning":
+                step.reasoning.append(text(item.get("summary")))
+            elif kind == "function_call":
+                self._call(element, step, item.get("call_id"), item)
+
+    def _call(self, element: Element, step: StepDraft, key: Any, function: dict[str, Any]) -> None:
+        call_id = string(key)
+        name = string(function.get("name")) or "unknown"
+        arguments = _arguments(function.get("arguments"))
+        self.run.call(step, call_id, name, arguments, element.line_of(call_id))
+
+    def _result(
+        self, element: Element, moment: float | None, given: dict[str, Any], extra: dict[str, Any]
+    ) -> None:
+        call = self.run.find_call(given.get("tool_call_id") or given.get("call_id"))
+        if call is None:
+            self.run.skipped["result without call"] += 1
+            return
+        shown = text(given.get("content")) or text(given.get("output"))
+        call.result = read_result(call, shown, element.line, extra)
+
+    def _format_error(self, element: Element, given: dict[str, Any], extra: dict[str, Any]) -> None:
+        """A billed response without a usable call: its calls were never run."""
+        response = record(extra.get("response"))
+        choices = rows(response.get("choices"))
+        message = record(record(choices[0]).get("message")) if choices else {}
+        step = self._assistant(element, None, {**message, "extra": extra}, response)
+        shown = text(given.get("content"))
+        for call in step.calls:
+            call.result = Result(text=shown, line=element.line, ok=False)
+        if not step.calls:
+            self.run.message(MAIN, "other", shown, element.line)
+
+
+def patched_cost(usage: Any, cost: float | None) -> Any:
+    """The usage with a cost; 0 means that the price is unknown."""
+    return patched(usage, cost_usd=cost) if usage is not None and cost else usage
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict):
+        return given
+    try:
+        return record(orjson.loads(given)) if isinstance(given, str) else {}
+    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        return {"input": given}

@@ -1,0 +1,171 @@
+"""OpenCode session exports: one document per session, sub-agents in exports of their own
+(formats.md §11)."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.document import Document, Element
+from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.fields import count, epoch, number, record, rows, string, text
+from skilljuror.parsers.numbered import strip_numbers
+from skilljuror.parsers.peek import peek
+
+_WRAPPED = re.compile(r"<(file|content)>\n")
+
+
+def session_info(head: bytes) -> dict[str, Any]:
+    """The info of an export; {} where the file is none."""
+    first = peek(head).first
+    info = record(first.get("info"))
+    known = string(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
+    return info if known and isinstance(first.get("messages"), list) else {}
+
+
+class OpenCode:
+    """Reads one export and those of its sub-agents."""
+
+    format: ClassVar[str] = "opencode"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """An object with info (id, directory or time) and a list of messages."""
+        return bool(session_info(source.head))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory: the session, then each sub-agent's."""
+        run = RunDraft()
+        main = _read(run, source.path, MAIN)
+        info = record(main.value.get("info"))
+        for index, path in enumerate(source.siblings, 1):
+            run.file = index
+            _read(run, path, None)
+        session = string(info.get("id"))
+        if session is None:
+            problem = f"{str(source.path)!r} has no info with an id"
+            raise TrajectoryError(problem, file=str(source.path))
+        yield run.freeze(
+            trajectory=session,
+            session=session,
+            format=self.format,
+            files=tuple(str(path) for path in (source.path, *source.siblings)),
+            agent="opencode",
+            agent_version=string(info.get("version")),
+            model=next((step.model for step in run.steps if step.model), None),
+            cwd=string(info.get("directory")),
+            usage=total_usage(step.usage for step in run.steps),
+        )
+
+
+def _read(run: RunDraft, path: Path, agent: str | None) -> Document:
+    document = Document(path)
+    if not isinstance(document.value, dict):
+        raise TrajectoryError(f"{str(path)!r} is no OpenCode export", file=str(path))
+    run.complete = run.complete and document.complete
+    name = agent or string(record(document.value.get("info")).get("id")) or "unknown"
+    for element in document.elements("messages"):
+        _message(run, element, name)
+    return document
+
+
+def _message(run: RunDraft, element: Element, agent: str) -> None:
+    given = record(element.value)
+    info = record(given.get("info"))
+    parts = [record(part) for part in rows(given.get("parts"))]
+    created = epoch(record(info.get("time")).get("created"))
+    run.seen_at(created)
+    run.seen_at(epoch(record(info.get("time")).get("completed")))
+    if info.get("role") == "user":
+        for part in parts:
+            if part.get("type") == "text":
+                made = part.get("synthetic") is True
+                run.message(agent, "other" if made else "prompt", text(part), element.line)
+        return
+    if info.get("summary") is True:
+        run.compacted(agent)
+    _assistant(run, element, agent, info, parts)
+
+
+def _assistant(
+    run: RunDraft, element: Element, agent: str, info: dict[str, Any], parts: list[dict[str, Any]]
+) -> None:
+    """One step per model response; step-finish parts carry its tokens, else the message does."""
+    started = epoch(record(info.get("time")).get("created"))
+    step: StepDraft | None = None
+    finished = any(part.get("type") == "step-finish" for part in parts)
+    for part in parts:
+        kind = part.get("type")
+        if step is None or (kind == "step-start" and (step.calls or step.said)):
+            step = run.step(agent, element.line_of(string(part.get("id"))), started)
+            step.model = string(info.get("modelID"))
+            step.key = string(info.get("id"))
+        if kind == "step-finish":
+            step.usage = _usage(record(part.get("tokens")), part.get("cost"))
+        else:
+            _part(run, element, step, part)
+    if step is not None and not finished:
+        step.usage = _usage(record(info.get("tokens")), info.get("cost"))
+
+
+def _part(run: RunDraft, element: Element, step: StepDraft, part: dict[str, Any]) -> None:
+    kind = part.get("type")
+    if kind == "text":
+        step.said.append(text(part))
+    elif kind == "reasoning":
+        step.reasoning.append(text(part))
+    elif kind == "tool":
+        call_id = string(part.get("callID"))
+        state = record(part.get("state"))
+        name = string(part.get("tool")) or "unknown"
+        line = element.line_of(call_id)
+        call = run.call(step, call_id, name, record(state.get("input")), line)
+        call.child = string(record(state.get("metadata")).get("sessionId"))
+        call.result = _result(call, state, line)
+    elif kind not in {"step-start", "patch", "snapshot"}:
+        run.skipped[f"part/{kind}"] += 1
+
+
+def _result(call: CallDraft, state: dict[str, Any], line: int) -> Result | None:
+    status = state.get("status")
+    if status not in {"completed", "error"}:
+        return None
+    shown = text(state.get("output")) or text(state.get("error"))
+    code = record(state.get("metadata")).get("exit")
+    exit_code = code if isinstance(code, int) else None
+    ok = status == "completed" and exit_code in {None, 0}
+    clean = first = None
+    if call.fields["action"] == "read" and ok:
+        clean, first = _file(shown)
+    return Result(
+        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first,
+        seconds=_seconds(record(state.get("time"))),
+    )  # fmt: skip
+
+
+def _file(shown: str) -> tuple[str | None, int | None]:
+    """The numbered lines between the tags around a file."""
+    wrapped = _WRAPPED.search(shown)
+    return strip_numbers(shown[wrapped.end() :] if wrapped else shown) or (None, None)
+
+
+def _seconds(times: dict[str, Any]) -> float | None:
+    start, end = number(times.get("start")), number(times.get("end"))
+    return None if start is None or end is None else max(0.0, (end - start) / 1000)
+
+
+def _usage(tokens: dict[str, Any], cost: Any) -> Usage | None:
+    if not tokens:
+        return None
+    cache = record(tokens.get("cache"))
+    return Usage(
+        input=count(tokens.get("input")),
+        cache_write=count(cache.get("write")),
+        cache_read=count(cache.get("read")),
+        output=count(tokens.get("output")),
+        reasoning=count(tokens.get("reasoning")),
+        cost_usd=number(cost),
+    )

@@ -1,0 +1,253 @@
+"""OpenHands event lists, event lines, event folders and `output.jsonl` (formats.md §8).
+
+Observations name the action they answer (`cause`); actions of one model response are one
+step. Old histories have no ids: there an observation answers the action before it.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.document import Document
+from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.fields import count, epoch, minus, record, rows, string, text
+from skilljuror.parsers.lines import JsonLines
+from skilljuror.parsers.numbered import strip_numbers
+from skilljuror.parsers.peek import peek
+from skilljuror.parsers.usages import usage_of_prompt, usage_of_response
+
+Events = list[tuple[int, int, dict[str, Any]]]
+"""(file, line, event)."""
+
+_STATE = frozenset({"change_agent_state", "recall", "null", "system"})
+_SHOWN = "Here's the result of running `cat -n` on "
+
+
+def _is_event(entry: Any) -> bool:
+    given = record(entry)
+    return "source" in given and bool({"action", "observation"} & set(given))
+
+
+def _is_instance(entry: dict[str, Any]) -> bool:
+    return "instance_id" in entry and isinstance(entry.get("history"), list)
+
+
+class OpenHands:
+    """Reads one history, or every history of an output.jsonl."""
+
+    format: ClassVar[str] = "openhands"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """A list or lines of events, or objects with an instance_id and a history."""
+        shape = peek(source.head)
+        if isinstance(shape.document, list):
+            return any(_is_event(event) for event in _flat(shape.document[:8]))
+        return _is_event(shape.first) or _is_instance(shape.first)
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory per history."""
+        if not isinstance(peek(source.head).document, list) and _is_instance(
+            peek(source.head).first
+        ):
+            yield from self._instances(source)
+            return
+        run = RunDraft()
+        paths = (source.path, *sorted(source.siblings, key=_number))
+        events: Events = []
+        for index, path in enumerate(paths):
+            events.extend((index, line, event) for line, event in _events(path, run))
+        key = f"file-{sha256(source.path.read_bytes()).hexdigest()[:16]}"
+        yield self._run(run, events, key, tuple(map(str, paths)))
+
+    def _instances(self, source: Source) -> Iterator[Trajectory]:
+        lines = JsonLines(source.path)
+        for line, entry in lines:
+            run = RunDraft()
+            events = [(0, line, event) for event in _flat(rows(entry.get("history")))]
+            name = string(entry.get("instance_id")) or f"line-{line}"
+            yield self._run(run, events, name, (str(source.path),), record(entry.get("metadata")))
+
+    def _run(
+        self,
+        run: RunDraft,
+        events: Events,
+        key: str,
+        files: tuple[str, ...],
+        metadata: dict[str, Any] | None = None,
+    ) -> Trajectory:
+        reader = _Reader(run)
+        for file, line, event in events:
+            run.file = file
+            reader.event(line, event)
+        config = record((metadata or {}).get("llm_config"))
+        return run.freeze(
+            trajectory=key,
+            format=self.format,
+            files=files,
+            agent="openhands",
+            model=reader.model or string(config.get("model")),
+            usage=total_usage(step.usage for step in run.steps),
+        )
+
+
+def _number(path: Path) -> tuple[int, str]:
+    return (int(path.stem) if path.stem.isdigit() else 0, str(path))
+
+
+def _flat(events: list[Any]) -> list[dict[str, Any]]:
+    """Events in order; old histories hold [action, observation] pairs."""
+    flat: list[dict[str, Any]] = []
+    for event in events:
+        flat.extend(record(part) for part in (event if isinstance(event, list) else [event]))
+    return flat
+
+
+def _events(path: Path, run: RunDraft) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = JsonLines(path)
+    entries = [(line, entry) for line, entry in lines if _is_event(entry)]
+    if entries:
+        run.close(lines)
+        yield from entries
+        return
+    document = Document(path)
+    run.complete = run.complete and document.complete
+    if isinstance(document.value, dict):
+        yield 1, document.value
+    for element in document.elements():
+        for event in _flat([element.value]):
+            yield element.line, event
+
+
+class _Reader:
+    """Reads the events of one history."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+        self.model: str | None = None
+        self._steps: dict[str, StepDraft] = {}
+        self._actions: dict[int, CallDraft] = {}
+        self._last: CallDraft | None = None
+        self._before: list[int | None] = [0, 0, 0]
+        """Accumulated prompt, cached and completion tokens so far."""
+
+    def event(self, line: int, event: dict[str, Any]) -> None:
+        """Read one event."""
+        self.run.seen_at(epoch(event.get("timestamp")))
+        if "observation" in event:
+            self._observation(line, event)
+        elif event.get("action") in _STATE:
+            self._aside(line, event)
+        elif event.get("source") == "agent":
+            self._action(line, event)
+        elif event.get("action") == "message":
+            self.run.message(MAIN, "prompt", text(record(event.get("args")).get("content")), line)
+        else:
+            self.run.skipped[f"action/{event.get('action')}"] += 1
+
+    def _aside(self, line: int, event: dict[str, Any]) -> None:
+        if event.get("action") == "system":
+            shown = text(record(event.get("args")).get("content")) or text(event.get("message"))
+            self.run.message(MAIN, "system", shown, line)
+        else:
+            self.run.skipped[f"action/{event.get('action')}"] += 1
+
+    def _action(self, line: int, event: dict[str, Any]) -> None:
+        metadata = record(event.get("tool_call_metadata"))
+        response = record(metadata.get("model_response"))
+        step = self._step(line, event, response)
+        args = record(event.get("args"))
+        if event.get("action") == "message":
+            step.said = [text(args.get("content"))]
+            return
+        name = string(metadata.get("function_name")) or str(event.get("action"))
+        call_id = string(metadata.get("tool_call_id"))
+        arguments = _arguments(response, call_id) or args
+        call = self.run.call(step, call_id, name, arguments, line)
+        self._last = call
+        if isinstance(event.get("id"), int):
+            self._actions[event["id"]] = call
+
+    def _step(self, line: int, event: dict[str, Any], response: dict[str, Any]) -> StepDraft:
+        key = string(response.get("id")) or f"line {line} {event.get('id')}"
+        step = self._steps.get(key)
+        if step is not None:
+            return step
+        step = self._steps[key] = self.run.step(MAIN, line, epoch(event.get("timestamp")))
+        step.key = string(response.get("id"))
+        step.model = string(response.get("model"))
+        self.model = self.model or step.model
+        said = _message(response).get("content") or record(event.get("args")).get("thought")
+        if shown := text(said):
+            step.said.append(shown)
+        step.usage = usage_of_response(response) or self._accumulated(event)
+        return step
+
+    def _accumulated(self, event: dict[str, Any]) -> Usage | None:
+        """The growth of the accumulated usage, where a response has none of its own."""
+        total = record(record(event.get("llm_metrics")).get("accumulated_token_usage"))
+        now = [
+            count(total.get(name))
+            for name in ("prompt_tokens", "cache_read_tokens", "completion_tokens")
+        ]
+        if now[0] is None:
+            return None
+        grown = [minus(value, before) for value, before in zip(now, self._before, strict=True)]
+        self._before = now
+        return usage_of_prompt(grown[0], cached=grown[1], output=grown[2])
+
+    def _observation(self, line: int, event: dict[str, Any]) -> None:
+        kind = event.get("observation")
+        cause = event.get("cause")
+        call = self._actions.get(cause) if isinstance(cause, int) else self._last
+        if kind in {"null", "agent_state_changed"} or call is None or call.result is not None:
+            self._exposed(line, event)
+            return
+        call.result = _result(call, event, line)
+
+    def _exposed(self, line: int, event: dict[str, Any]) -> None:
+        """Instructions that a recall put into the context; everything else is bookkeeping."""
+        knowledge = rows(record(event.get("extras")).get("microagent_knowledge"))
+        for entry in map(record, knowledge):
+            self.run.message(
+                MAIN, "other", text(entry.get("content")), line, path=string(entry.get("name"))
+            )
+        if not knowledge:
+            self.run.skipped[f"observation/{event.get('observation')}"] += 1
+
+
+def _message(response: dict[str, Any]) -> dict[str, Any]:
+    choices = rows(response.get("choices"))
+    return record(record(choices[0]).get("message")) if choices else {}
+
+
+def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
+    """The arguments as the model wrote them; the event has them translated."""
+    for call in map(record, rows(_message(response).get("tool_calls"))):
+        given = record(call.get("function")).get("arguments")
+        if call.get("id") == call_id and isinstance(given, str):
+            try:
+                return record(orjson.loads(given))
+            except orjson.JSONDecodeError:
+                return {}
+    return {}
+
+
+def _result(call: CallDraft, event: dict[str, Any], line: int) -> Result:
+    shown = text(event.get("content"))
+    extras = record(event.get("extras"))
+    code = record(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
+    exit_code = code if isinstance(code, int) else None
+    if event.get("observation") == "error":
+        return Result(text=shown, line=line, ok=False)
+    clean = first = None
+    if call.fields["action"] == "read":
+        body = shown.partition("\n")[2] if shown.startswith(_SHOWN) else shown
+        clean, first = strip_numbers(body) or (None, None)
+    ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
+    return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)
