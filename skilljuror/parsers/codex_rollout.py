@@ -22,11 +22,12 @@ from skilljuror.parsers.fields import epoch, number, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.peek import peek
 
-_HEAD = re.compile(rb'"type":"(\w+)","payload":\{"type":"(\w+)"')
+_HEAD = re.compile(
+    rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
+)
 _ITEM = re.compile(rb'"item":\{"type":"(\w+)"')
 _EVENTS = frozenset({b"token_count", b"turn_aborted", b"task_complete", b"item_completed"})
 _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
-_UNREAD = re.compile(rb'"type":"(world_state)"')
 
 
 def is_child(meta: dict[str, Any]) -> bool:
@@ -98,19 +99,19 @@ def _home(run: RunDraft) -> str | None:
 
 
 def _passed_over(line: bytes) -> str | None:
-    """Copies and bookkeeping, recognised without decoding; the type must come first in the line."""
-    head = line[:260]
-    match = _HEAD.search(head)
-    if match is None:
-        unread = _UNREAD.search(head)
-        return unread[1].decode() if unread else None
-    kind, name = match.groups()
-    if kind != b"event_msg":
+    """Copies and bookkeeping, recognised without decoding; other spellings are decoded."""
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    kind, name = head.groups()
+    if kind == b"world_state":
+        return "world_state"
+    if kind != b"event_msg" or name is None:
         return None
     if name not in _EVENTS:
         return f"event_msg/{name.decode()}"
     if name == b"item_completed":
-        item = _ITEM.search(line[:600])
+        item = _ITEM.search(line, 0, 600)
         if item and item[1] not in _ITEMS:
             return f"event_msg/item_completed/{item[1].decode()}"
     return None
@@ -159,6 +160,7 @@ class _Thread:
     def read(self, path: Path) -> None:
         """Read every record of one file."""
         lines = JsonLines(path, _passed_over)
+        first = stamp = None
         for line, entry in lines:
             kind = entry.get("type")
             reader = self._readers.get(kind) if isinstance(kind, str) else None
@@ -166,40 +168,43 @@ class _Thread:
             if reader is None or not isinstance(payload, dict):
                 self.run.skipped[str(kind)] += 1
                 continue
-            moment = epoch(entry.get("timestamp"))
-            self.run.seen_at(moment)
-            reader(line, moment, payload)
+            stamp = entry.get("timestamp")
+            if first is None:
+                first = stamp
+            reader(line, stamp, payload)
+        self.run.seen_at(epoch(first))
+        self.run.seen_at(epoch(stamp))
         self.run.close(lines)
 
-    def _session_meta(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _session_meta(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         if not self.meta:
             self.meta = payload
             self.agent = self.agent or string(payload.get("id"))
 
-    def _turn_context(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self.model = string(payload.get("model")) or self.model
         self.cwd = self.cwd or string(payload.get("cwd"))
 
-    def _response_item(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _response_item(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
         reader = self._items.get(kind) if isinstance(kind, str) else None
         if reader is None:
             self.run.skipped[f"response_item/{kind}"] += 1
             return
-        reader(line, moment, payload)
+        reader(line, stamp, payload)
 
-    def _step(self, line: int, moment: float | None, item: dict[str, Any]) -> StepDraft:
+    def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepDraft:
         if self._open is None:
-            self._open = self._last = self.run.step(self._name, line, moment)
+            self._open = self._last = self.run.step(self._name, line, epoch(stamp))
             self._open.model = self.model
             self._open.key = string(item.get("id"))
         return self._open
 
-    def _message(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _message(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         role = payload.get("role")
         if role == "assistant":
             said = text(payload.get("content"))
-            self._step(line, moment, payload).said.append(said)
+            self._step(line, stamp, payload).said.append(said)
             return
         self._open = None
         if role == "user":
@@ -207,45 +212,45 @@ class _Thread:
         else:
             add_developer_message(self.run, self._name, line, payload)
 
-    def _reasoning(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
-        step = self._step(line, moment, payload)
+    def _reasoning(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        step = self._step(line, stamp, payload)
         shown = text(payload.get("summary")) or text(payload.get("content"))
         if shown:
             step.reasoning.append(shown)
 
     def _add_call(
-        self, line: int, moment: float | None, payload: dict[str, Any], arguments: dict[str, Any]
+        self, line: int, stamp: Any, payload: dict[str, Any], arguments: dict[str, Any]
     ) -> CallDraft:
         name = string(payload.get("name")) or str(payload.get("type"))
-        step = self._step(line, moment, payload)
+        step = self._step(line, stamp, payload)
         return self.run.call(step, string(payload.get("call_id")), name, arguments, line)
 
-    def _function_call(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _function_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         arguments = _arguments(payload.get("arguments"))
-        call = self._add_call(line, moment, payload, arguments)
+        call = self._add_call(line, stamp, payload, arguments)
         polled = self._running.get(str(arguments.get("session_id")))
         if call.fields["action"] == "poll" and polled is not None:
             call.fields["command"] = polled.fields.get("command")
             call.fields["workdir"] = polled.fields.get("workdir")
 
-    def _custom_call(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
-        self._add_call(line, moment, payload, {"input": payload.get("input")})
+    def _custom_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self._add_call(line, stamp, payload, {"input": payload.get("input")})
 
-    def _local_shell(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _local_shell(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         action = record(payload.get("action"))
-        self._add_call(line, moment, {**payload, "name": "local_shell"}, action)
+        self._add_call(line, stamp, {**payload, "name": "local_shell"}, action)
 
-    def _hosted_call(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _hosted_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         given = payload.get("arguments") or payload.get("action")
-        self._add_call(line, moment, payload, _arguments(given))
+        self._add_call(line, stamp, payload, _arguments(given))
 
-    def _hosted_output(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _hosted_output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._open = None
         call = self.run.find_call(payload.get("call_id"))
         if call is not None:
             call.result = Result(text="", line=line, ok=payload.get("status") == "completed")
 
-    def _output(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._open = None
         call = self.run.find_call(payload.get("call_id"))
         if call is None:
@@ -269,7 +274,7 @@ class _Thread:
                 command.result, exit_code=poll.result.exit_code, ok=poll.result.ok
             )
 
-    def _event(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _event(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
         if kind == "token_count":
             self._book(self.meter.token_count(record(payload.get("info"))))
@@ -307,14 +312,14 @@ class _Thread:
         if error:
             self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")
 
-    def _token_usage(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _token_usage(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._book(self.meter.usage_record(payload))
 
     def _book(self, usage: Any) -> None:
         if usage is not None and self._last is not None and self._last.usage is None:
             self._last.usage = usage
 
-    def _compacted(self, line: int, moment: float | None, payload: dict[str, Any]) -> None:
+    def _compacted(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         summary = string(payload.get("message")) or ""
         last, self._open = self._last, None
         said = "\n".join(last.said) if last else ""

@@ -15,7 +15,8 @@ _FIELDS = (
     "reasoning_output_tokens",
 )  # fmt: skip
 
-Counts = dict[str, int | None]
+Counts = tuple[int | None, ...]
+"""One number per field, in the order of _FIELDS."""
 
 
 class UsageMeter:
@@ -24,7 +25,7 @@ class UsageMeter:
     def __init__(self) -> None:
         self._records: dict[str, Usage] = {}
         self._differences: list[Usage] = []
-        self._before: Counts = {}
+        self._before: Counts = ()
 
     @property
     def total(self) -> Usage | None:
@@ -43,39 +44,38 @@ class UsageMeter:
     def token_count(self, info: dict[str, Any]) -> Usage | None:
         """Book a token_count event; None for a repeated total and where records are kept."""
         total = _counts(record(info.get("total_token_usage")))
-        if self._records or total["input_tokens"] is None:
+        if self._records or total[0] is None or total == self._before:
             return None
-        change = self._change(total, _counts(record(info.get("last_token_usage"))))
+        change = self._change(total, info)
         self._before = total
-        if not any(change.values()):
+        if not any(change):
             return None
         usage = _usage(change)
         self._differences.append(usage)
         return usage
 
-    def _change(self, total: Counts, last: Counts) -> Counts:
+    def _change(self, total: Counts, info: dict[str, Any]) -> Counts:
         """Difference to the total before; after a reset (a resumed thread) the last response."""
         if not self._before:
             return total
-        changes: Counts = {}
-        for name in _FIELDS:
-            now, before = total[name], self._before.get(name) or 0
-            if now is not None and now < before:
-                return last
-            changes[name] = None if now is None else now - before
-        return changes
+        changes: list[int | None] = []
+        for now, before in zip(total, self._before, strict=True):
+            if now is not None and now < (before or 0):
+                return _counts(record(info.get("last_token_usage")))
+            changes.append(None if now is None else now - (before or 0))
+        return tuple(changes)
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
-    return {name: count(usage.get(name)) for name in _FIELDS}
+    return tuple([count(usage.get(name)) for name in _FIELDS])
 
 
 def _usage(counts: Counts) -> Usage:
-    cached, written = counts["cached_input_tokens"], counts["cache_write_input_tokens"]
+    total, cached, written, output, reasoning = counts
     return Usage(
-        input=minus(counts["input_tokens"], cached, written),
+        input=minus(total, cached, written),
         cache_write=written,
         cache_read=cached,
-        output=counts["output_tokens"],
-        reasoning=counts["reasoning_output_tokens"],
+        output=output,
+        reasoning=reasoning,
     )

@@ -28,6 +28,8 @@ def string(value: Any) -> str | None:
 
 def count(value: Any) -> int | None:
     """A whole number that can count something, else None."""
+    if type(value) is int:
+        return value if 0 <= value < MAX_COUNT else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float) and not value.is_integer():
@@ -55,11 +57,9 @@ def minus(total: int | None, *parts: int | None) -> int | None:
 
 def epoch(value: Any) -> float | None:
     """Seconds since the epoch from ISO 8601 (no zone means UTC) or from a number of (milli)seconds."""
-    plain = number(value)
-    if plain is not None:
-        return plain / 1000 if plain > 1e11 else plain
     if not isinstance(value, str):
-        return None
+        plain = number(value)
+        return plain / 1000 if plain is not None and plain > 1e11 else plain
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:

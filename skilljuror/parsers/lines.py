@@ -17,6 +17,7 @@ from skilljuror.errors import TrajectoryError
 Skip = Callable[[bytes], str | None]
 """Names the record type of a raw line that need not be decoded, or None to decode it."""
 
+BUFFER_BYTES = 1 << 18
 _DECODER = json.JSONDecoder(strict=False)
 _PADDING = " \t\r\n\x00\ufeff"
 
@@ -66,7 +67,7 @@ class JsonLines:
 def open_log(path: Path) -> Any:
     """A raw log, opened for reading bytes. Raises TrajectoryError."""
     try:
-        return path.open("rb")
+        return path.open("rb", buffering=BUFFER_BYTES)
     except OSError as error:
         raise TrajectoryError(
             f"{str(path)!r} cannot be read: {error.strerror}; check that it exists and is readable",
