@@ -8,7 +8,14 @@ from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.content_only import unexplained
 from skilljuror.attribution.discover import catalog_of, home_of
-from skilljuror.attribution.evidence import Output, Shown, read_shown, says_missing, tool_read
+from skilljuror.attribution.evidence import (
+    Output,
+    Shown,
+    ran_shown,
+    read_shown,
+    says_missing,
+    tool_read,
+)
 from skilljuror.attribution.found import Finding
 from skilljuror.attribution.gather import Gathered, Touch, gather
 from skilljuror.attribution.injected import message_findings, skill_findings
@@ -54,7 +61,7 @@ def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
     if touch.call.action == "skill":
         yield from skill_findings(touch, run)
         return
-    output = Output(touch.call, touch.more)
+    output = touch.output()
     found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
     found.sort(key=lambda one: one.order)
     yield from _once(found)
@@ -98,6 +105,8 @@ def _shown(
         if call.action in {"read", "other"}:
             return tool_read(call, claim, run.prints)
         return read_shown(claim, output, run.prints, parts.get(claim.order))
+    if kind in {"exec", "import"}:
+        return ran_shown(claim, output)
     note = claim.access.note
     if kind == "edit" and call.action == "edit" and claim.access.via == "read-tool":
         snippet = output.ok and len(output.lines) > 3

@@ -90,6 +90,12 @@ class Catalog:
         """Add a file of a skill."""
         self.resources.setdefault(tail_of(skill), {}).setdefault(path.lower(), path)
 
+    def add_folder(self, path: str, location: Location) -> None:
+        """A path that was understood shows where its skill lies."""
+        folder, found = path[: -len(location.resource) - 1], path.endswith("/" + location.resource)
+        if found and folder:
+            self.folders.setdefault(folder, location.skill)
+
     def has(self, skill: str, path: str) -> bool:
         """Whether the skill is known to have that file."""
         return path.lower() in self.resources.get(tail_of(skill), {})

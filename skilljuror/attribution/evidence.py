@@ -13,6 +13,7 @@ from functools import cached_property
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.content import Fingerprints, Match, Ranges, size_of
 from skilljuror.attribution.paths import name_of
+from skilljuror.attribution.screens import is_screen, screen_output
 from skilljuror.attribution.views import View
 from skilljuror.models.events import Exposed, Witness
 from skilljuror.models.trajectory import Call, Result
@@ -22,6 +23,11 @@ _MISSING = re.compile(
     r"|does not exist|is a directory|permission denied|not in workspace|FileNotFoundError|ENOENT"
     r"|outside (?:the )?(?:workspace|allowed)",
     re.IGNORECASE,
+)
+_FAILED = re.compile(
+    r"Traceback \(most recent call last\)|^\w*Error: |command not found|No such file or directory"
+    r"|can't open file|Permission denied",
+    re.MULTILINE,
 )
 _CUT = (
     "tokens truncated", "characters truncated", "lines truncated", "output truncated", "[truncated]",
@@ -70,10 +76,12 @@ def says_missing(text: str) -> bool:
 class Output:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, call: Call, more: str = "") -> None:
-        self.text = output_of(call.result) + more
-        self.ok = succeeded(call.result)
-        self.answered = call.result is not None
+    def __init__(self, result: Result | None, command: str = "", more: str = "") -> None:
+        self.text = output_of(result) + more
+        if is_screen(self.text[:100]):
+            self.text = screen_output(self.text, command)
+        self.ok = succeeded(result)
+        self.answered = result is not None
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -157,6 +165,16 @@ def _widened(shown: Shown, view: View, count: int) -> Shown:
     return shown
 
 
+def ran_shown(claim: Claim, output: Output) -> Shown:
+    """What a run shows of its script: nothing. Without an exit status its output is judged."""
+    note = claim.access.note
+    if output.ok is None and output.text.strip():
+        judged = "no exit status in the log: judged by the output"
+        ok = not _FAILED.search(output.text[-_EDGE:])
+        return Shown("none", None, ok, note=f"{note}; {judged}" if note else judged)
+    return Shown("none", None, output.ok, note=note)
+
+
 def _reaches(match: Match, total: int) -> bool:
     """Whether a single range covers the file from its first to its last line."""
     return len(match.ranges) == 1 and match.ranges[0][0] <= 1 and match.ranges[0][1] >= total
@@ -225,7 +243,7 @@ def tool_read(call: Call, claim: Claim, prints: Fingerprints) -> Shown:
         return Shown("none", None, ok=False, note="the harness said the file is unchanged")
     if result.ok is False:
         return Shown("none", None, ok=False, note=result.text.strip()[:120])
-    output = Output(call)
+    output = Output(result)
     if result.ok is None and len(output.lines) <= 3 and _MISSING.search(output.text[:500]):
         return Shown("none", None, ok=False, note=output.text.strip()[:120])
     if not output.text:

@@ -11,7 +11,7 @@ from skilljuror.attribution.discover import cwd_of
 from skilljuror.attribution.evidence import Output, output_of, succeeded
 from skilljuror.attribution.split import Segment, segments
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import Call, Message, Step, Trajectory
+from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
 
 BODY_HEAD = "Base directory for this skill: "
 
@@ -22,12 +22,18 @@ class Touch:
 
     step: Step
     call: Call
+    result: Result | None
+    """Its answer; for keystrokes the screen that several calls share."""
     claims: list[Claim]
     accesses: list[Access]
     number: int = 0
     """0-based position among the calls of the run."""
     more: str = ""
     """What later polls brought of its output."""
+
+    def output(self) -> Output:
+        """Its output with what polls brought."""
+        return Output(self.result, self.call.command or "", self.more)
 
     def parts(self, output: Output) -> dict[int, Segment]:
         """The part of the output that is surely one claim's alone."""
@@ -80,14 +86,22 @@ def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> No
     claims = Claims(found.catalog, found.cwd, home)
     running: dict[tuple[str, str], Touch] = {}
     for step in trajectory.steps:
-        for call in step.calls:
+        for call, result in _answers(step):
             if call.action == "poll":
                 _polled(call, step, running)
             named, accesses = claims.of(call)
-            touch = Touch(step, call, named, accesses, len(found.touches))
-            if named and call.command and call.result is not None:
+            touch = Touch(step, call, result, named, accesses, len(found.touches))
+            if named and call.command and result is not None:
                 running[step.agent, call.command] = touch
             found.touches.append(touch)
+
+
+def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
+    """The calls of a step; keystrokes sent together share the screen that answers the last."""
+    shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
+    for call in step.calls:
+        together = call.result is None and "keystrokes" in call.arguments
+        yield call, shared if together else call.result
 
 
 def _polled(call: Call, step: Step, running: dict[tuple[str, str], Touch]) -> None:
@@ -101,15 +115,16 @@ def _learn(found: Gathered) -> None:
     """Names from every access that worked; texts from outputs that show one file from its start."""
     pieces: dict[Key, dict[int, tuple[Segment, bool]]] = {}
     for touch in found.touches:
-        if not touch.claims or touch.call.result is None:
+        if not touch.claims or touch.result is None:
             continue
-        output = Output(touch.call, touch.more)
+        output = touch.output()
         for claim, lines, first, end in _pieces(touch, output):
             pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
             found.sources.setdefault(claim.key, set()).add(touch.number)
         for claim in touch.claims:
-            if _worked(claim, touch.call, output):
+            if _worked(claim, touch, output):
                 found.catalog.add_resource(*claim.key)
+                found.catalog.add_folder(claim.access.path, claim.location)
     for key in sorted(pieces):
         text = _assembled(pieces[key])
         if text is not None:
@@ -117,10 +132,10 @@ def _learn(found: Gathered) -> None:
             found.prints.learn(key, text)
 
 
-def _worked(claim: Claim, call: Call, output: Output) -> bool:
+def _worked(claim: Claim, touch: Touch, output: Output) -> bool:
     if claim.location.folder or claim.access.kind in {"list", "mention"}:
         return False
-    return bool(succeeded(call.result)) and not output.error_for(claim.access.path)
+    return bool(succeeded(touch.result)) and not output.error_for(claim.access.path)
 
 
 def _pieces(touch: Touch, output: Output) -> Iterator[tuple[Claim, Segment, int, bool]]:
@@ -139,7 +154,7 @@ def _pieces(touch: Touch, output: Output) -> Iterator[tuple[Claim, Segment, int,
         if len(view.spans) != 1 or view.picked or view.cut or view.last is not None:
             continue
         start, end = view.spans[0]
-        result = touch.call.result
+        result = touch.result
         if touch.call.action == "read" and result is not None:
             start = result.first_line or start
             ends = result.total_lines is not None and start + len(lines) > result.total_lines

@@ -62,6 +62,7 @@ def body_text(text: str) -> str:
     """The skill's own text in an injected body."""
     if text.startswith(BODY_HEAD):
         text = text.partition("\n")[2]
+    text = text.partition("\n\nCurrent Terminal Screen:")[0]
     inside = text.partition("<instructions>")[2].partition("</instructions>")[0]
     return _ARGUMENTS.sub("", inside or text).strip("\n")
 
@@ -188,6 +189,8 @@ def _skill_shown(touch: Touch, location: Location, body: Message | None, run: Ga
     text = output_of(result)
     if result.ok is False or _REFUSED.match(text):
         return Shown("none", None, ok=False, note=text.strip()[:120])
+    if not text.strip() and result.ok is None:
+        return Shown("none", None, ok=None, note="the log says nothing of the result")
     if not text.strip() or _LAUNCHING.match(text):
         note = "the log holds no text of the body"
         return Shown("full", None, ok=True, note=note)
