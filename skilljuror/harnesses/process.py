@@ -21,6 +21,29 @@ _GLANCE = 0.05
 """Seconds between looks at a process that keeps its output open."""
 _LINGER = 0.5
 """Seconds that strangers may hold the output open after the process ended."""
+STOPPED = 143
+"""Exit status of a program that was told to stop."""
+
+
+class _Orders:
+    """What this process was told."""
+
+    stop = False
+
+
+def request_stop() -> None:
+    """End the running process within moments, its whole group with it, and start no other.
+
+    The one who waits for it gets SystemExit. May be called from any thread; an exception
+    thrown into the middle of a start would leave a process that nobody knows.
+    """
+    _Orders.stop = True
+
+
+def obey_stop() -> None:
+    """Raise SystemExit once a stop was requested."""
+    if _Orders.stop:
+        raise SystemExit(STOPPED)
 
 
 class Launch(Struct, frozen=True):
@@ -79,6 +102,7 @@ class Running:
     """A started process in a process group of its own."""
 
     def __init__(self, launch: Launch, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
+        obey_stop()
         self.begun = time.monotonic()
         try:
             self.process = subprocess.Popen(
@@ -120,22 +144,21 @@ class Running:
                 if stream is not None:
                     selector.register(stream, selectors.EVENT_READ, sink)
             while self.process.poll() is None:
-                left = deadline - time.monotonic()
+                obey_stop()
+                left = min(deadline - time.monotonic(), _GLANCE)
                 if left <= 0:
                     return False
-                _copy_once(selector, min(left, _GLANCE))
-                if not selector.get_map():
-                    return self._wait(deadline)
+                if selector.get_map():
+                    _copy_once(selector, left)
+                else:
+                    self._wait(left)
             self._end_group()
             _drain(selector)
         return True
 
-    def _wait(self, deadline: float) -> bool:
-        try:
-            self.process.wait(max(deadline - time.monotonic(), 0))
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+    def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
 
     def _end_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -25,13 +25,13 @@ from skilljuror.errors import SkilljurorError, StudyError
 from skilljuror.files import RunFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, TrialJob
+from skilljuror.harnesses.process import STOPPED, obey_stop, request_stop
 from skilljuror.models.study import HarnessChoice, TrialRecord
 from skilljuror.registry import resolve
 from skilljuror.studies import substrate_digest
 
 STAGING = ".staging-"
 """Prefix of the folders of unfinished trials."""
-STOPPED = 143
 _PATIENCE = 10.0
 """Seconds a stopped trial gets to end its processes."""
 
@@ -60,7 +60,6 @@ class _Worker:
         self.isolation = self.harness.prepare()
         self.idle = threading.Event()
         self.idle.set()
-        self.leaving = False
         self.lock: IO[bytes] = place.lock.open("ab")
         fcntl.flock(self.lock, fcntl.LOCK_SH)
 
@@ -72,11 +71,15 @@ _workers: list[_Worker] = []
 def enter(place: Place, orders: Connection) -> None:
     """Make this process a worker; run once, before its first trial."""
     signal.signal(signal.SIGINT, _not_ours)
-    signal.signal(signal.SIGTERM, _leave)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     tempfile.tempdir = str(place.scratch)
     worker = _Worker(place)
     _workers.append(worker)
+
+    def leave_on_signal(number: int, frame: FrameType | None) -> None:
+        threading.Thread(target=_leave, args=(worker,), daemon=True).start()
+
+    signal.signal(signal.SIGTERM, leave_on_signal)
     threading.Thread(target=_obey, args=(worker, orders), daemon=True).start()
 
 
@@ -84,17 +87,15 @@ def _not_ours(number: int, frame: FrameType | None) -> None:
     """Ctrl-C reaches the whole process group; the study's own process decides what it means."""
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    worker = _workers[0]
-    if not worker.leaving and not worker.idle.is_set():
-        worker.leaving = True
-        raise SystemExit(STOPPED)
-
-
 def _obey(worker: _Worker, orders: Connection) -> None:
-    """Wait for the end of the pipe, then leave, with the trial's processes ended."""
+    """Leave at the end of the pipe."""
     orders.poll(None)
-    os.kill(os.getpid(), signal.SIGTERM)
+    _leave(worker)
+
+
+def _leave(worker: _Worker) -> None:
+    """End the trial's processes, remove its folders, and be gone."""
+    request_stop()
     worker.idle.wait(_PATIENCE)
     os._exit(STOPPED)
 
@@ -104,6 +105,7 @@ def run_trial(job: TrialJob) -> TrialRecord:
     worker = _workers[0]
     worker.idle.clear()
     try:
+        obey_stop()
         return _run_and_keep(worker, job)
     finally:
         worker.idle.set()

@@ -1,8 +1,11 @@
 import errno
 import json
+import multiprocessing
 import sys
 import tempfile
+import threading
 import time
+from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
@@ -78,8 +81,8 @@ def test_a_killed_agent_has_the_shells_exit_code(run):
     assert record.exit_code == 143
 
 
-def test_timeout_ends_grandchildren_and_the_verifier_still_runs(run, tmp_path):
-    mark = f"mark-{tmp_path.name}"
+def test_timeout_ends_grandchildren_and_the_verifier_still_runs(run):
+    mark = f"mark-{uuid4().hex}"
     script = f"echo done > out.txt; (exec -a {mark} sleep 300) & exec -a {mark} sleep 300"
     record, _ = run(script, timeout=0.5)
     assert (record.status, record.reward, record.exit_code) == ("timeout", 1.0, None)
@@ -89,8 +92,8 @@ def test_timeout_ends_grandchildren_and_the_verifier_still_runs(run, tmp_path):
 
 
 @needs_bwrap
-def test_a_daemon_does_not_outlive_the_agent_in_bwrap(isolated, tmp_path):
-    mark = f"mark-{tmp_path.name}"
+def test_a_daemon_does_not_outlive_the_agent_in_bwrap(isolated):
+    mark = f"mark-{uuid4().hex}"
     spawn = f"setsid bash -c 'touch up; exec -a {mark} sleep 300' >/dev/null 2>&1 & "
     record, _ = isolated(spawn + "until [ -e up ]; do :; done; echo done > out.txt")
     assert record.reward == 1.0
@@ -304,3 +307,20 @@ def test_a_trial_adds_little_time(run):
     record, _ = run("true")
     spent = record.agent_seconds + record.verifier_seconds
     assert time.monotonic() - begun - spent < 1.0
+
+
+def test_a_stop_ends_the_running_program_at_once(tmp_path):
+    """In a process of its own, for the order cannot be taken back."""
+    raw, mark = tmp_path / "raw", f"mark-{uuid4().hex}"
+    raw.mkdir()
+    job = make_job(make_task(tmp_path / "task"), f"exec -a {mark} sleep 300", timeout=300)
+    worker = multiprocessing.get_context("spawn").Process(target=stopped_soon, args=(job, raw))
+    worker.start()
+    worker.join(60)
+    assert worker.exitcode == process.STOPPED
+    assert not alive(mark)
+
+
+def stopped_soon(job, raw):
+    threading.Timer(0.3, process.request_stop).start()
+    LocalHarness({"isolation": "none"}).run(job, raw)

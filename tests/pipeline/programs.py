@@ -1,0 +1,36 @@
+"""Agents and harnesses for the tests of running, named in study files as module:attribute."""
+
+import os
+from typing import ClassVar
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.local import LocalHarness
+from tests.harnesses.tasks import shell_agent
+
+
+def shell(options, model):
+    """The agent whose script is an option."""
+    return shell_agent(str(options["script"]))
+
+
+class Faulty:
+    """The local harness, except that the trials of one condition end as an option says."""
+
+    needs_container: ClassVar[bool] = False
+
+    def __init__(self, options):
+        self.fault = options["fault"]
+        self.local = LocalHarness({"isolation": "none"})
+
+    def prepare(self):
+        return self.local.prepare()
+
+    def run(self, job, target):
+        if job.trial.condition != "faulty":
+            return self.local.run(job, target)
+        (target / "half.txt").write_text("half", encoding="utf-8")
+        if self.fault == "die":
+            os._exit(9)
+        if self.fault == "machine":
+            raise HarnessError("no sandbox today")
+        raise ValueError("nobody\nforesaw this")
