@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,11 @@ import msgspec
 
 from skilljuror.models.record import Record
 from skilljuror.pipeline.progress import Listener, Progress, silent
+
+WIDE = 400
+"""Columns of a table that goes into a file or a pipe."""
+FEW = 6
+"""Rows up to which a table that is too wide is turned on its side."""
 
 
 def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
@@ -35,24 +41,35 @@ def _encode(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """A table that fits the terminal; plain text where nobody looks."""
-    from rich import box
+    """A table for people: as wide as it is where nobody looks, and on a terminal that is too
+    narrow for a few wide rows turned on its side."""
     from rich.console import Console
+
+    body = [[_cell(value) for value in row] for row in rows]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
+    if len(body) <= FEW and _needed(columns, body) > width:
+        sides = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
+        columns, body = sides[0], sides[1:]
+    Console(width=width, highlight=False).print(_grid(columns, body, title))
+
+
+def _needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
+    cells = zip(columns, *body, strict=True)
+    return sum(max(len(cell) for cell in column) + 2 for column in cells)
+
+
+def _grid(columns: Sequence[str], body: Sequence[Sequence[str]], title: str | None) -> Any:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    body = [[_cell(value) for value in row] for row in rows]
-    numeric = [
-        bool(body) and all(_is_number(row[position]) for row in body)
-        for position in range(len(columns))
-    ]
     grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, right in zip(columns, numeric, strict=True):
+    for position, name in enumerate(columns):
+        right = bool(body) and all(_is_number(row[position]) for row in body)
         grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")
     for row in body:
         grid.add_row(*(Text(cell) for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(grid)
+    return grid
 
 
 def _cell(value: Any) -> str:

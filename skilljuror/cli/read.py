@@ -1,6 +1,7 @@
 """Commands that read a study: show, report, query."""
 
 import sys
+import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,11 +90,11 @@ def query(
         payload = [{"name": name, "question": text} for name, text in questions]
         emit(payload, json, lambda: table(("name", "question"), questions))
         return
-    result = _ask(study, question, _params(param or []))
+    bound = _params(param or [])
     if form is Format.parquet:
-        _parquet(result, out)
+        _parquet(study, question, bound, out)
     else:
-        _print(result, Format.json if json else form, out)
+        _print(_ask(study, question, bound), Format.json if json else form, out)
 
 
 def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
@@ -111,16 +112,19 @@ def _params(pairs: list[str]) -> dict[str, str]:
     return parsed
 
 
-def _parquet(result: Any, out: Path | None) -> None:
-    from skilljuror.store.export import to_parquet
+def _parquet(study: Path, question: str, params: dict[str, str], out: Path | None) -> None:
+    from skilljuror.pipeline.lookup import database_of
+    from skilljuror.queries.run import parquet
 
-    if out is None and sys.stdout.isatty():
+    if out is not None:
+        parquet(database_of(study), question, out, **params)
+        return
+    if sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
-    data = to_parquet(result)
-    if out is None:
-        sys.stdout.buffer.write(data)
-    else:
-        out.write_bytes(data)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rows.parquet")
+        parquet(database_of(study), question, path, **params)
+        sys.stdout.buffer.write(path.read_bytes())
 
 
 def _print(result: Any, form: Format, out: Path | None) -> None:

@@ -35,12 +35,8 @@ class JudgeSummary(Struct, frozen=True):
     """Seen and not taken up."""
     unknown: int
     """Nothing to go by; outside the rate."""
-
-    @property
-    def rate(self) -> float | None:
-        """yes / (yes + no); None when nothing could be decided (measures §4)."""
-        decided = self.yes + self.no
-        return self.yes / decided if decided else None
+    rate: float | None
+    """yes / (yes + no); None when nothing could be decided (measures §4)."""
 
 
 class JudgeJob(Struct, frozen=True):
@@ -68,13 +64,15 @@ def judge_study(
     with open_write(database) as store:
         store.put_verdicts(verdicts)
     labels = [verdict.label for verdict in verdicts]
+    yes, no = labels.count("yes"), labels.count("no")
     return JudgeSummary(
         judge=resolve(JUDGES, judge, "judge").name,
         trajectories=len(names),
         events=len(verdicts),
-        yes=labels.count("yes"),
-        no=labels.count("no"),
+        yes=yes,
+        no=no,
         unknown=labels.count("unknown"),
+        rate=yes / (yes + no) if yes + no else None,
     )
 
 

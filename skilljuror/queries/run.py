@@ -57,6 +57,13 @@ def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
     return found
 
 
+def parquet(source: Source, question: str, path: Path, **params: Any) -> int:
+    """Write the answer to a Parquet file, with the database's own types; the number of rows."""
+    sql, bound = _prepared(question, params)
+    with _reader(source) as reader:
+        return reader.to_parquet(sql, path, bound)
+
+
 def _prepared(question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if NAME.fullmatch(question) is None:
         return question, params
