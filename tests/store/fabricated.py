@@ -6,6 +6,8 @@ Nothing in here was measured; every figure exists to be recomputed by a person.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import Finding, GateResult
@@ -125,6 +127,11 @@ def run(
         measures=measures(trial or key, values or {}),
         exposure=Exposure(units=4, seen=(UnitExposure(key, "u1", "main", 1, tokens=5),)),
     )
+
+
+def replaced(run: Ingested, **fields: Any) -> Ingested:
+    """A run with some parts replaced."""
+    return structs.replace(run, **fields)
 
 
 def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any]) -> TrajectoryRow:

@@ -1,0 +1,53 @@
+"""The report of a study: one self-contained page, and a CSV beside every table and figure."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skilljuror.reports.asking import Ask
+from skilljuror.reports.headline import Headline, headline
+from skilljuror.reports.page import write_page
+from skilljuror.store import open_read
+
+CONDITION_COLUMNS = (
+    "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward",
+)  # fmt: skip
+SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """Where the report is, and what it says first."""
+
+    path: Path
+    """The HTML file."""
+    title: str
+    """The headline in one line."""
+    columns: tuple[str, ...]
+    """Columns of the headline table."""
+    headline: tuple[tuple[Any, ...], ...]
+    """Rows of the headline table: conditions, or skills where only logs were read."""
+    observed: bool
+    """True when the database holds logs only and no trials of a study."""
+    scripted: bool
+    """True when a scripted policy ran in any trial: no figure says anything about real agents."""
+
+
+def build_report(database: Path, target: Path, *, quotes: bool = True) -> ReportSummary:
+    """Write `target`/report.html, its tables and its figures; the same database gives the same
+    bytes. With `quotes` false, no quote, preview or path from a log is written anywhere.
+
+    Raises StoreError when the database cannot be read.
+    """
+    with open_read(database) as reader:
+        ask = Ask(reader, quotes=quotes)
+        first = headline(ask)
+        path = write_page(ask, first, target)
+        columns, rows = _first_table(ask, first)
+    return ReportSummary(path, first.title, columns, rows, first.observed, first.scripted)
+
+
+def _first_table(ask: Ask, first: Headline) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+    columns = SKILL_COLUMNS if first.observed else CONDITION_COLUMNS
+    found = ask("skills_opened" if first.observed else "outcomes")
+    return columns, tuple(tuple(row[name] for name in columns) for row in found.records())

@@ -1,0 +1,89 @@
+"""Drawing surface: matplotlib set up so that the same data give the same bytes of SVG."""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1c1f23"
+LINE = "#c9cdd3"
+PLUS = "#2f7fd1"
+MINUS = "#d7792a"
+TIE = "#8b919a"
+SERIES = (TIE, MINUS, PLUS, "#3a9d78", "#8f63c7", "#b8860b")
+"""Colours told apart with any kind of colour vision, on light and on dark paper."""
+
+SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
+
+_SETTINGS: Any = {
+    "svg.hashsalt": "skilljuror",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": ["sans-serif"],
+    "font.size": 10,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": LINE,
+    "legend.frameon": False,
+}
+
+
+class Drawing(NamedTuple):
+    """A finished figure."""
+
+    name: str
+    """File name without ending; also the name of the question its data come from."""
+    title: str
+    """What it shows, in one line."""
+    read: str
+    """How to read it."""
+    svg: str
+    """The picture, with the ink colours of light paper."""
+
+    @property
+    def inline(self) -> str:
+        """The picture for inside a page: ids of its own, ink that follows the page's theme."""
+        body = self.svg[self.svg.index("<svg") :]
+        body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
+        body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
+        body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
+        return body.replace(INK, "var(--ink)").replace(LINE, "var(--line)")
+
+
+@contextmanager
+def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
+    """A figure of `width` by `height` inches with one set of axes; closed again afterwards."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    with mpl.rc_context(_SETTINGS):
+        figure, axes = plt.subplots(figsize=(width, height), layout="constrained")
+        try:
+            yield figure, axes
+        finally:
+            plt.close(figure)
+
+
+def finished(figure: "Figure", name: str, title: str, read: str, *, scripted: bool) -> Drawing:
+    """The figure as a Drawing, titled, and marked when a scripted policy ran."""
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if scripted:
+        figure.supxlabel(SCRIPTED, x=0.01, ha="left", fontsize=8.5, color=MINUS)
+    buffer = io.StringIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)
+    lines = (line.rstrip() for line in buffer.getvalue().splitlines())
+    return Drawing(name, title, read, "\n".join(lines) + "\n")

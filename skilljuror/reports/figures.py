@@ -1,0 +1,210 @@
+"""The figures of a study: per-task deltas, timing, exposure, strata."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from skilljuror.reports.asking import Ask
+from skilljuror.reports.canvas import MINUS, PLUS, SERIES, TIE, Drawing, canvas, finished
+from skilljuror.reports.heat import heat_map
+
+Row = dict[str, Any]
+
+NAMED_BARS = 40
+"""Up to this many tasks, each bar carries its name."""
+
+
+def drawings(ask: Ask, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
+    """The named figures that have something to show."""
+    found = (FIGURES[name](ask, scripted) for name in names)
+    return [drawing for drawing in found if drawing is not None]
+
+
+def task_deltas(ask: Ask, scripted: bool) -> Drawing | None:
+    """Strict passes per task, treatment minus control (Figure 4)."""
+    rows = sorted(ask("task_deltas").records(), key=lambda row: (-row["delta_rate"], row["task"]))
+    if not rows:
+        return None
+    named = len(rows) <= NAMED_BARS
+    size = (7.6, 1.3 + 0.24 * len(rows)) if named else (7.6, 3.4)
+    with canvas(*size) as (figure, axes):
+        (_named_bars if named else _bare_bars)(axes, rows)
+        title = f"Pass rate per task, {rows[0]['treatment']} minus {rows[0]['control']}"
+        read = (
+            "One bar is one task: to the plus side the treatment passed more of its trials, to the "
+            "minus side fewer. A dot is a tie."
+        )
+        return finished(figure, "task_deltas", title, read, scripted=scripted)
+
+
+def _named_bars(axes: Any, rows: list[Row]) -> None:
+    places = range(len(rows))
+    values = [100 * row["delta_rate"] for row in rows]
+    axes.barh(places, values, color=[_colour(value) for value in values], height=0.72)
+    _ties(axes, [(0.0, place) for place, value in enumerate(values) if not value])
+    axes.set_yticks(places, [row["task"] for row in rows])
+    axes.invert_yaxis()
+    axes.axvline(0, color=TIE, linewidth=0.8)
+    axes.set_xlabel("percentage points")
+    axes.grid(axis="x", linewidth=0.5)
+    axes.set_axisbelow(True)
+    reach = max(20.0, *map(abs, values)) * 1.06
+    axes.set_xlim(-reach, reach)
+
+
+def _bare_bars(axes: Any, rows: list[Row]) -> None:
+    values = [100 * row["delta_rate"] for row in rows]
+    axes.bar(range(len(rows)), values, color=[_colour(value) for value in values], width=0.8)
+    _ties(axes, [(place, 0.0) for place, value in enumerate(values) if not value])
+    axes.axhline(0, color=TIE, linewidth=0.8)
+    axes.set_ylabel("percentage points")
+    axes.set_xlabel(f"{len(rows)} tasks, from the largest gain to the largest loss")
+    axes.set_xticks([])
+    axes.grid(axis="y", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _ties(axes: Any, points: list[tuple[float, float]]) -> None:
+    if points:
+        axes.scatter(*zip(*points, strict=True), s=12, color=TIE, zorder=3)
+
+
+def _colour(value: float) -> str:
+    return TIE if not value else PLUS if value > 0 else MINUS
+
+
+def timing_bins(ask: Ask, scripted: bool) -> Drawing | None:
+    """Where Skill-related steps fall along the run (Figure 5)."""
+    rows = ask("timing_bins").records()
+    if not any(row["skill_steps"] for row in rows):
+        return None
+    cells = {(row["condition"], row["bin"]): row["per_trial"] for row in rows}
+    return heat_map(
+        "timing_bins",
+        "Skill-related steps along the run, per trial",
+        "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
+        "trial, not a share: a darker row means more Skill use in all.",
+        cells,
+        scripted=scripted,
+    )
+
+
+def exposure_curve(ask: Ask, scripted: bool) -> Drawing | None:
+    """How the Skill's knowledge arrives (drawn where a knowledge map exists)."""
+    rows = ask("exposure_curve").records()
+    if not any(row["units_share"] for row in rows):
+        return None
+    with canvas(7.6, 3.4) as (figure, axes):
+        for place, condition in enumerate(dict.fromkeys(row["condition"] for row in rows)):
+            _curve(axes, [row for row in rows if row["condition"] == condition], _series(place))
+        axes.set_xlabel("share of the run that is over")
+        axes.set_ylabel("units seen, % of those offered")
+        axes.set_ylim(0, 104)
+        axes.set_xlim(0, 1)
+        axes.grid(linewidth=0.5)
+        axes.legend(loc="lower right")
+        read = (
+            "A line is the mean over trials of the knowledge units that have reached the agent; the "
+            "band holds the middle half of the trials."
+        )
+        title = "How the Skill's knowledge reaches the agent"
+        return finished(figure, "exposure_curve", title, read, scripted=scripted)
+
+
+def _curve(axes: Any, rows: list[Row], colour: str) -> None:
+    places = [row["position"] for row in rows]
+    low = [100 * row["units_share_low"] for row in rows]
+    high = [100 * row["units_share_high"] for row in rows]
+    axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+    means = [100 * row["units_share"] for row in rows]
+    axes.plot(places, means, color=colour, linewidth=2, label=rows[0]["condition"])
+
+
+def _series(place: int) -> str:
+    return SERIES[(place + 1) % len(SERIES)]
+
+
+def strata(ask: Ask, scripted: bool) -> Drawing | None:
+    """Uptake against outcome, one point per stratum (Figure 7)."""
+    rows = [row for row in ask("strata").records() if row["delta_yes"] is not None]
+    rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
+    if len(rows) < 2:
+        return None
+    with canvas(7.6, 4.6) as (figure, axes):
+        _points(axes, rows)
+        axes.axhline(0, color=TIE, linewidth=0.8)
+        axes.axvline(0, color=TIE, linewidth=0.8)
+        axes.set_xlabel("change of yes events per trajectory")
+        axes.set_ylabel("change of strict pass rate, pp")
+        axes.grid(linewidth=0.5)
+        axes.set_axisbelow(True)
+        axes.margins(0.18)
+        read = (
+            f"One point is one kind of task; its area is the number of tasks. Uptake is that of judge "
+            f"{rows[0]['judge']}. Which tasks gain uptake is not decided by chance: this shows where "
+            "to look, not what causes what."
+        )
+        title = "Uptake and success by kind of task, treatment minus control"
+        return finished(figure, "strata", title, read, scripted=scripted)
+
+
+def _points(axes: Any, rows: list[Row]) -> None:
+    across = [row["delta_yes"] for row in rows]
+    up = [100 * row["delta_pass"] for row in rows]
+    areas = [60.0 * row["tasks"] for row in rows]
+    colours = [_colour(value) for value in up]
+    axes.scatter(across, up, s=areas, c=colours, alpha=0.55, linewidth=0)
+    for row, x, y in zip(rows, across, up, strict=True):
+        text = f"{row['value']} ({row['tasks']})"
+        axes.annotate(text, (x, y), xytext=(6, 4), textcoords="offset points", fontsize=8)
+
+
+def skill_timing(ask: Ask, scripted: bool) -> Drawing | None:
+    """When in a run each skill is used, the most used skills first."""
+    rows = ask("skill_timing").records()
+    used = [row["skill"] for row in ask("skills_opened").records() if row["opened"]]
+    shown = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
+    if not shown:
+        return None
+    cells = {(name, place): 0 for name in shown for place in range(20)}
+    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in shown}
+    return heat_map(
+        "skill_timing",
+        "When in a run each skill is used",
+        "One column is a twentieth of the run. The colour is the number of steps with a use of the "
+        "skill, over all runs.",
+        cells,
+        scripted=scripted,
+    )
+
+
+def skills_opened(ask: Ask, scripted: bool) -> Drawing | None:
+    """Runs that were offered a skill and runs that opened it."""
+    from matplotlib.ticker import MaxNLocator
+
+    rows = [row for row in ask("skills_opened").records() if row["opened"]][:NAMED_BARS]
+    if not rows:
+        return None
+    with canvas(7.6, 1.4 + 0.3 * len(rows)) as (figure, axes):
+        places = range(len(rows))
+        offered = [row["trajectories"] for row in rows]
+        axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
+        axes.barh(places, [row["opened"] for row in rows], color=PLUS, height=0.4, label="opened")
+        axes.set_yticks(places, [row["skill"] for row in rows])
+        axes.invert_yaxis()
+        axes.set_xlabel("runs")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend(loc="lower right")
+        read = "The pale bar is the runs that knew of the skill, the dark bar those that opened it."
+        title = "Skills that agents opened"
+        return finished(figure, "skills_opened", title, read, scripted=scripted)
+
+
+FIGURES: dict[str, Callable[[Ask, bool], Drawing | None]] = {
+    "task_deltas": task_deltas,
+    "timing_bins": timing_bins,
+    "exposure_curve": exposure_curve,
+    "strata": strata,
+    "skill_timing": skill_timing,
+    "skills_opened": skills_opened,
+}
+"""Figures by the name of the question their data come from."""

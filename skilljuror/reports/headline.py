@@ -1,0 +1,192 @@
+"""What the report says first, and how sure it is."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from skilljuror.reports.asking import Ask
+from skilljuror.stats.bootstrap import studentized_interval
+from skilljuror.stats.paired import Arm, Interval, PairedDelta, leave_one_out, paired_delta
+from skilljuror.stats.power import detectable_effect
+from skilljuror.stats.signs import sign_flip, sign_test
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The first words of a report."""
+
+    title: str
+    """One line."""
+    verdict: str
+    """What may be concluded, in plain words."""
+    observed: bool
+    """Logs only, no trials."""
+    scripted: bool
+    """A scripted policy ran in some trial."""
+    overview: dict[str, Any]
+    """The database in one row."""
+    delta: PairedDelta | None = None
+    """Treatment minus control in strict pass rate; None without two arms."""
+    quotable: bool = False
+    """Whether every planned trial of both arms has a final outcome."""
+    methods: tuple[Row, ...] = ()
+    """(method, low, high, p) in percentage points, the headline's own first."""
+    facts: tuple[tuple[str, str], ...] = field(default=())
+    """Further facts: name and words."""
+
+
+METHOD_COLUMNS = ("method", "low_pp", "high_pp", "p")
+
+
+def headline(ask: Ask) -> Headline:
+    """The headline of a study, or of a pile of logs."""
+    overview = ask.one("overview")
+    scripted = bool(overview["scripted"])
+    if not overview["planned"]:
+        title = f"{overview['trajectories']} runs read, {_opened(ask)} skills opened"
+        return Headline(title, _observed_words(overview), True, scripted, overview)
+    treatment, control = arms(ask)
+    delta = paired_delta(control, treatment) if treatment and control else None
+    if delta is None or delta.delta is None:
+        words = "There are no two arms to compare, so there is no headline difference."
+        return Headline(_no_contrast(overview), words, False, scripted, overview)
+    missing = _unsettled(ask)
+    return Headline(
+        title=_title(overview, delta, missing),
+        verdict=_verdict(overview, delta, missing),
+        observed=False,
+        scripted=scripted,
+        overview=overview,
+        delta=delta,
+        quotable=not missing,
+        methods=tuple(_methods(delta)),
+        facts=tuple(_facts(ask, delta)),
+    )
+
+
+def arms(ask: Ask) -> tuple[Arm, Arm]:
+    """Strict outcomes per task of treatment and control over the planned frame (measures §1.8)."""
+    treatment: dict[str, list[float]] = {}
+    control: dict[str, list[float]] = {}
+    for row in ask("task_deltas").records():
+        treatment[row["task"]] = _outcomes(row["treatment_passes"], row["treatment_trials"])
+        control[row["task"]] = _outcomes(row["control_passes"], row["control_trials"])
+    return treatment, control
+
+
+def _outcomes(passes: int, trials: int) -> list[float]:
+    return [1.0] * passes + [0.0] * (trials - passes)
+
+
+def _unsettled(ask: Ask) -> int:
+    rows = ask("task_deltas").records()
+    planned = sum(row["treatment_trials"] + row["control_trials"] for row in rows)
+    settled = sum(row["treatment_settled"] + row["control_settled"] for row in rows)
+    return int(planned - settled)
+
+
+def _title(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
+    contrast = f"{overview['treatment']} minus {overview['control']}"
+    if missing:
+        return f"{contrast}: no headline yet, {missing} planned trials have no final outcome"
+    if delta.z is None:
+        return f"{contrast}: {points(delta.delta)} in strict pass rate on one task, no interval"
+    return (
+        f"{contrast}: {points(delta.delta)} in strict pass rate "
+        f"(95 % interval {points(delta.z.low)} to {points(delta.z.high)}, {delta.tasks} tasks)"
+    )
+
+
+def _no_contrast(overview: dict[str, Any]) -> str:
+    return f"{overview['finished']} of {overview['planned']} planned trials, no contrast"
+
+
+def _opened(ask: Ask) -> int:
+    return sum(bool(row["opened"]) for row in ask("skills_opened").records())
+
+
+def _observed_words(overview: dict[str, Any]) -> str:
+    if not overview["trajectories"]:
+        return "No log could be read: see what became of each file below."
+    return (
+        "These are logs as they were found: nobody planned trials, nothing was verified, and "
+        "nothing here compares layouts. The report says which skills and resources agents "
+        "touched, when, and whether what they opened can be seen in their work."
+    )
+
+
+def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
+    if missing:
+        return (
+            "The difference must not be quoted: trials without an outcome count as failures "
+            "until they are run. The section on coverage lists them."
+        )
+    if delta.z is None:
+        return "One task gives no interval: a difference between layouts needs more tasks."
+    if not delta.se:
+        return (
+            "Every task shows the same difference, so the interval has no width. That says that "
+            "the tasks are alike, not that the difference is certain."
+        )
+    return _reading(overview, delta, delta.z)
+
+
+def _reading(overview: dict[str, Any], delta: PairedDelta, interval: Interval) -> str:
+    if interval.low <= 0 <= interval.high:
+        return f"The interval holds 0: this study does not show a difference.{_power(delta)}"
+    better = overview["treatment"] if interval.low > 0 else overview["control"]
+    return (
+        f"The interval leaves 0 out: on tasks like these, {better} solves more. Look at the tasks "
+        "that carry the difference before you generalise."
+    )
+
+
+def _power(delta: PairedDelta) -> str:
+    found = detectable_effect(delta.sd or 0.0, delta.tasks)
+    if found.effect is None:
+        return ""
+    return (
+        f" With {delta.tasks} tasks that vary as these do, it would have found a difference of "
+        f"{found.effect:.1f} points in four of five repetitions."
+    )
+
+
+def _methods(delta: PairedDelta) -> list[Row]:
+    values = [value for _, value in delta.by_task]
+    wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
+    rows = [_interval_row("paired task means, normal (headline)", delta.z)]
+    rows.append(_interval_row(f"paired task means, Student t({delta.tasks - 1})", delta.t))
+    boot = studentized_interval(values)
+    rows.append(_interval_row("studentized bootstrap over tasks", boot.interval if boot else None))
+    flip, signs = sign_flip(values), sign_test(wins, losses)
+    rows.append((f"{flip.method} of task differences", None, None, flip.p))
+    rows.append((f"{signs.method} of {wins} wins against {losses} losses", None, None, signs.p))
+    return rows
+
+
+def _interval_row(name: str, interval: Interval | None) -> Row:
+    if interval is None:
+        return name, None, None, None
+    return name, interval.low, interval.high, None
+
+
+def _facts(ask: Ask, delta: PairedDelta) -> list[tuple[str, str]]:
+    found = ask.one("win_tie_loss")
+    counts = f"{found['wins']} won, {found['ties']} tied, {found['losses']} lost"
+    facts = [("Tasks", counts)]
+    if one := leave_one_out(delta):
+        words = f"{points(one.low)} (without {one.low_task}) to {points(one.high)} (without {one.high_task})"
+        facts.append(("Leaving one task out", words))
+    if delta.sd is not None:
+        effect = detectable_effect(delta.sd, delta.tasks).effect
+        if effect:
+            facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
+    return facts
+
+
+def points(value: float | None) -> str:
+    """A difference in percentage points with its sign; a dash for None."""
+    if value is None:
+        return "–"
+    return f"{value:+.1f} pp".replace("-", "−")

@@ -1,0 +1,186 @@
+"""What a report is made of: sections, and the questions each one answers."""
+
+from typing import NamedTuple
+
+
+class Panel(NamedTuple):
+    """One table on the page."""
+
+    query: str
+    """Name of the question."""
+    columns: tuple[str, ...] = ()
+    """Columns shown on the page; empty for all. The CSV always has all."""
+    limit: int = 100
+    """Rows shown on the page."""
+    folded: bool = False
+    """Whether the table is folded away at first."""
+
+
+class Section(NamedTuple):
+    """One part of the page."""
+
+    anchor: str
+    """Id in the page."""
+    title: str
+    """Heading."""
+    lead: str
+    """What the section asks and how to read it, in a few plain sentences."""
+    panels: tuple[Panel, ...]
+    """Its tables."""
+    figures: tuple[str, ...] = ()
+    """Names of its figures."""
+
+
+STUDY = (
+    Section(
+        "rq1", "RQ1 · Are the variants comparable?",
+        "A comparison of layouts is worth something only when the variants say the same. The gates "
+        "compare every variant with the source, unit by unit; what they let pass differs in layout "
+        "alone.",
+        (
+            Panel("gates"),
+            Panel("variants", (
+                "build", "variant", "files", "support_files", "tokens", "tokens_of_source",
+                "root_lines", "root_share", "verdict",
+            )),
+            Panel("pd_items"),
+            Panel("finding_counts"),
+            Panel("findings", folded=True),
+            Panel("builds", folded=True),
+        ),
+    ),
+    Section(
+        "rq2", "RQ2 · Does layout change outcome and cost?",
+        "Strict passes over all planned trials decide. Beside them stands what an attempt, a success "
+        "and a pass cost: a layout can win on one and lose on another.",
+        (
+            Panel("outcomes", (
+                "condition", "planned", "coverage", "strict_passes", "strict_rate", "delta_passes",
+                "broad_rate", "mean_reward", "runtime_rate", "strict_given_runtime",
+            )),
+            Panel("efficiency", (
+                "condition", "resource", "unit", "coverage", "attempt", "attempt_reason", "success",
+                "success_reason", "yield", "yield_reason",
+            )),
+            Panel("win_tie_loss"),
+            Panel("sensitivity"),
+            Panel("task_deltas", (
+                "task", "treatment_passes", "treatment_trials", "control_passes", "control_trials",
+                "delta_passes", "delta_rate", "result",
+            ), folded=True),
+        ),
+        ("task_deltas",),
+    ),
+    Section(
+        "rq3", "RQ3 · How does layout change the way agents work?",
+        "The first tables count what agents touched, by fixed rules over the logs. Uptake asks more: "
+        "whether what a resource said can be seen in the work that followed.",
+        (
+            Panel("process", (
+                "condition", "readable", "skill_step_share", "skill_token_share", "skill_text_share",
+                "support_read_trials", "script_trials", "helper_trials", "fanout", "fanout_support",
+            )),
+            Panel("timing"),
+            Panel("uptake"),
+            Panel("invocation"),
+            Panel("uptake_reasons", folded=True),
+            Panel("fanout_by_resource", folded=True),
+            Panel("resources", folded=True),
+            Panel("events_by_kind", folded=True),
+            Panel("never_opened", folded=True),
+        ),
+        ("timing_bins", "exposure_curve"),
+    ),
+    Section(
+        "rq4", "RQ4 · Where does uptake turn into success?",
+        "Tasks are grouped by how they are worked on and how they are checked. A point to the right "
+        "and above gained in both; to the right and below, agents used more and solved less.",
+        (Panel("strata"),),
+        ("strata",),
+    ),
+    Section(
+        "coverage", "Coverage and exclusions",
+        "Nothing is left out silently: every planned trial is in the frame, and what is missing, odd "
+        "or contaminated is listed here.",
+        (
+            Panel("coverage"),
+            Panel("quality_flags"),
+            Panel("source_counts"),
+            Panel("nulls", folded=True),
+            Panel("trials", (
+                "trial", "status", "reward", "minutes", "agent_steps", "skill_steps", "fanout",
+                "exception",
+            ), folded=True),
+        ),
+    ),
+)  # fmt: skip
+"""A study with trials."""
+
+OBSERVED = (
+    Section(
+        "found", "What was read",
+        "Every file that was looked at, by what became of it. The rest of the report rests on the "
+        "parsed ones alone.",
+        (
+            Panel("source_counts"),
+            Panel("trajectories", (
+                "trajectory", "format", "agent", "model", "started_at", "minutes", "steps", "uses",
+                "skills_opened",
+            ), folded=True),
+            Panel("sources", folded=True),
+        ),
+    ),
+    Section(
+        "skills", "Which skills were opened",
+        "Being offered a skill is not opening it. A skill counts as opened when any of its files was "
+        "activated, read, searched, run or imported.",
+        (
+            Panel("skills_opened"),
+            Panel("resources", (
+                "skill", "resource", "resource_class", "events", "trajectories", "first_step", "yes",
+                "no", "unknown", "eru_rate",
+            )),
+            Panel("never_opened", ("skill", "resource", "runs"), folded=True),
+        ),
+        ("skills_opened",),
+    ),
+    Section(
+        "when", "When they were used",
+        "Runs are of unequal length, so places are given as parts of a run: 0 is the first step, 1 the "
+        "last.",
+        (
+            Panel("timing"),
+            Panel("invocation", (
+                "readable", "invoked", "invocation_rate", "median_step", "median_seconds",
+            )),
+            Panel("first_use", folded=True),
+        ),
+        ("skill_timing",),
+    ),
+    Section(
+        "uptake", "Whether it became work",
+        "A resource that was opened may still change nothing. A judge looks for its words, numbers and "
+        "commands in the steps that followed.",
+        (
+            Panel("uptake"),
+            Panel("uptake_reasons"),
+            Panel("process", (
+                "readable", "skill_step_share", "skill_text_share", "support_read_trials",
+                "script_trials", "helper_trials", "fanout",
+            )),
+        ),
+    ),
+    Section(
+        "evidence", "Evidence",
+        "Every use with its place in the raw log. Lines are counted from 1.",
+        (
+            Panel("events_by_kind"),
+            Panel("evidence", (
+                "run", "agent", "step", "line", "skill", "resource", "kind", "ok", "quote", "label",
+                "action_quote",
+            ), folded=True),
+            Panel("nulls", folded=True),
+        ),
+    ),
+)  # fmt: skip
+"""A pile of logs."""

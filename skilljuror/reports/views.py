@@ -1,0 +1,123 @@
+"""What the template sees: tables, figures and sections made ready to print."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from skilljuror.queries.run import query
+from skilljuror.reports.asking import Ask
+from skilljuror.reports.canvas import Drawing
+from skilljuror.reports.formatting import DASH, is_number, label, shown
+from skilljuror.reports.sections import Panel, Section
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value."""
+
+    text: str
+    """As printed."""
+    number: bool
+    """Set flush right."""
+    note: str = ""
+    """Why there is no value."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One heading."""
+
+    name: str
+    """Name in the query."""
+    label: str
+    """As printed."""
+    definition: str
+    """What it is; "" where the name says it."""
+    number: bool
+    """Set flush right."""
+
+
+@dataclass(frozen=True)
+class TableView:
+    """One table with all that a reader needs to check it."""
+
+    name: str
+    """Name of the question."""
+    question: str
+    """Its heading."""
+    read: str
+    """How to read it."""
+    grain: str
+    """What one row is."""
+    columns: tuple[Column, ...]
+    """Headings."""
+    rows: tuple[tuple[Cell, ...], ...]
+    """Rows on the page."""
+    total: int
+    """Rows in all."""
+    folded: bool
+    """Folded away at first."""
+    definitions: tuple[tuple[str, str], ...]
+    """Definitions of all columns that have one, those off the page too."""
+    sql: str
+    """The SQL that gives the numbers."""
+
+
+@dataclass(frozen=True)
+class SectionView:
+    """One section."""
+
+    anchor: str
+    """Id."""
+    title: str
+    """Heading."""
+    lead: str
+    """First sentences."""
+    tables: tuple[TableView, ...]
+    """Its tables."""
+    figures: tuple[Drawing, ...]
+    """Its figures."""
+
+
+def section_view(ask: Ask, section: Section, figures: list[Drawing]) -> SectionView:
+    """A section with its answers filled in; tables without rows say so."""
+    tables = tuple(table_view(ask, panel) for panel in section.panels)
+    return SectionView(section.anchor, section.title, section.lead, tables, tuple(figures))
+
+
+def table_view(ask: Ask, panel: Panel) -> TableView:
+    """One question with its answer."""
+    found, asked = ask(panel.query), query(panel.query)
+    wanted = panel.columns or found.columns
+    names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
+    rows = found.records()
+    numeric = {name: any(is_number(row[name]) for row in rows) for name in names}
+    return TableView(
+        name=panel.query,
+        question=asked.question,
+        read=asked.read,
+        grain=asked.grain,
+        columns=tuple(
+            Column(name, label(name), asked.definitions.get(name, ""), numeric[name])
+            for name in names
+        ),
+        rows=tuple(
+            tuple(_cell(name, row, numeric[name]) for name in names) for row in rows[: panel.limit]
+        ),
+        total=len(rows),
+        folded=panel.folded,
+        definitions=tuple(asked.definitions.items()),
+        sql=asked.sql,
+    )
+
+
+def _is_reason(name: str, columns: tuple[str, ...]) -> bool:
+    """A column `x_reason` is shown inside the cells of column `x`."""
+    return name.endswith("_reason") and name.removesuffix("_reason") in columns
+
+
+def _cell(name: str, row: dict[str, Any], number: bool) -> Cell:
+    value = row[name]
+    reason = row.get(f"{name}_reason")
+    if value is None and reason:
+        return Cell(DASH, number, str(reason))
+    return Cell(shown(name, value), number)
