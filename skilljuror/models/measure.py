@@ -68,13 +68,19 @@ Uptake = Literal[
     "validation",
     "correction",
     "diagnosis",
+    "navigation",
     "failed_probe",
     "background",
     "listing",
     "nothing_distinctive",
     "not_shown",
     "not_seen_again",
+    "also_elsewhere",
+    "no_later_action",
 ]
+"""yes: implementation, validation, correction, diagnosis, navigation (it led to another resource);
+no: failed_probe, background, listing, not_seen_again; unknown: nothing_distinctive, not_shown,
+also_elsewhere (what was used stood in other places too), no_later_action (the log ends)."""
 
 
 class Verdict(Struct, frozen=True):

@@ -1,0 +1,236 @@
+"""One agent's run, read once: which events' content turned up in which action."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from skilljuror.judge.artifacts import written_paths
+from skilljuror.judge.ledger import Ledger
+from skilljuror.judge.restated import RESTATED, stems
+from skilljuror.judge.rubric import EruRubric
+from skilljuror.judge.shown import RUNS, Group, Portion, ShownText
+from skilljuror.judge.timeline import Acted, Forgot, Heard, Moment, timeline
+from skilljuror.judge.watch import Watch
+from skilljuror.models.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Use:
+    """What one action took from one event."""
+
+    action: Acted
+    """The action."""
+    clock: int
+    """Its place in the agent's run."""
+    features: tuple[str, ...]
+    """What it took, heaviest first."""
+    line: str
+    """The line of the action with the heaviest of them."""
+    after_failure: bool = False
+    """Whether the last result before it had failed."""
+    visits: bool = False
+    """Whether the action itself is an access to a resource."""
+
+
+@dataclass
+class Trace:
+    """What was found about one event."""
+
+    group: Group = ()
+    """The events it shares its text with."""
+    reached: int | None = None
+    """Clock at which its result or message reached the context; None when there is none."""
+    has_text: bool = False
+    """Whether that held any text of its own."""
+    weight: int = 0
+    """Weight of what it alone offered when it was shown."""
+    uses: list[Use] = field(default_factory=list)
+    """Actions that took something from it."""
+    contested: int = 0
+    """Weight of what the agent used after somebody else had repeated it."""
+    artifacts: list[tuple[str, str]] = field(default_factory=list)
+    """(path feature, line) of what a run wrote."""
+    restated: tuple[Use, str] | None = None
+    """The words right after a run that restate its output, and the line they restate."""
+    steps_after: int = 0
+    """Steps of the agent after its text."""
+    made_by: Acted | None = None
+    """The call behind it."""
+    unchanged: bool = False
+    """The harness said "unchanged" instead of showing content again."""
+
+
+class AgentRun:
+    """Traces of all events of one agent."""
+
+    def __init__(
+        self, trajectory: Trajectory, agent: str, shown: ShownText, rubric: EruRubric
+    ) -> None:
+        self.events = shown.events
+        self.traces: dict[int, Trace] = defaultdict(Trace)
+        """Position of an event -> what was found."""
+        self.touches: dict[str, list[Use]] = defaultdict(list)
+        """Path feature of an artifact -> the actions that name it."""
+        self.asked: set[str] = set()
+        """Path features that a prompt names."""
+        self.watch = Watch(rubric.common)
+        self._shown = shown
+        self._ledger = Ledger(self._kin)
+        self._artifacts: set[str] = set()
+        self._failed = False
+        self._clock = 0
+        self._generic = rubric.generic
+        self._printed: dict[int, dict[str, str]] = {}
+        """Run whose result was the last thing heard -> the telling words of its output."""
+        moments = list(timeline(trajectory, agent))
+        for moment in moments:
+            self._prepare(moment)
+        self.watch.add_names(sorted(self._artifacts))
+        for self._clock, moment in enumerate(moments):
+            self._replay(moment)
+        self._count_steps(moments)
+
+    def _kin(self, one: Group, other: Group) -> bool:
+        return not {self._resource(i) for i in one}.isdisjoint(self._resource(i) for i in other)
+
+    def _resource(self, i: int) -> tuple[str, str]:
+        event = self.events[i]
+        return event.skill.rpartition(":")[2], event.resource
+
+    def _portions(self, moment: Heard) -> list[Portion]:
+        return self._shown.portions(moment.place, moment.text)
+
+    def trace_of(self, i: int) -> Trace:
+        """What was found about the event at a position; an empty trace for one of nobody."""
+        return self.traces.get(i) or Trace()
+
+    def _lists(self, group: Group) -> bool:
+        return all(self.events[i].kind == "list" for i in group)
+
+    # First pass: what is there to be recognised.
+
+    def _prepare(self, moment: Moment) -> None:
+        if not isinstance(moment, Heard):
+            return
+        for portion in self._portions(moment):
+            if portion.group:
+                self.watch.add(portion.group, portion.lines, self._lists(portion.group))
+        for i in self._shown.places.get(moment.place, ()):
+            if self.events[i].kind in RUNS:
+                self._prepare_run(i, moment)
+
+    def _prepare_run(self, i: int, moment: Heard) -> None:
+        lines = [*moment.text.splitlines(), *self._shown.command_lines(moment.place)]
+        own = frozenset({self.events[i].resource.rpartition("/")[2]})
+        found = list(written_paths(lines, own))
+        self.traces[i].artifacts += found
+        self._artifacts |= {feature for feature, _ in found}
+
+    # Second pass: who said it, and who used it.
+
+    def _replay(self, moment: Moment) -> None:
+        if isinstance(moment, Forgot):
+            self._ledger.forget()
+        elif isinstance(moment, Acted):
+            self._act(moment)
+        else:
+            self._hear(moment)
+
+    def _hear(self, moment: Heard) -> None:
+        if moment.ok is not None:
+            self._failed = not moment.ok
+        for i in self._shown.places.get(moment.place, ()):
+            self.traces[i].reached = self._clock
+            self.traces[i].unchanged |= moment.unchanged
+            if self.events[i].kind in RUNS:
+                self._await_words(i, moment)
+        for portion in self._portions(moment):
+            found = self.watch.find(portion.lines)
+            if moment.prompt:
+                self.asked |= found.keys() & self._artifacts
+            if portion.group:
+                if self._lists(portion.group):
+                    found |= self.watch.find_listed(portion.lines)
+                self._show(portion.group, found, moment.step)
+            elif moment.summary:
+                self._ledger.summarise(found)
+            else:
+                self._ledger.hear(found, lasting=moment.lasting)
+
+    def _show(self, group: Group, found: Iterable[str], step: int) -> None:
+        features = list(found)
+        own = [feature for feature in features if self.watch.offers(group, feature)]
+        self._ledger.hear(feature for feature in features if feature not in set(own))
+        self._ledger.show(group, own, step)
+        held = self._ledger.owned_by(group, own)
+        for i in group:
+            trace = self.traces[i]
+            trace.group, trace.has_text = group, True
+            trace.weight += sum(self.watch.weights[feature] for feature in held)
+
+    def _await_words(self, i: int, moment: Heard) -> None:
+        """What the run printed that its own command did not say."""
+        command = stems(self._shown.command_lines(moment.place), self._generic)
+        printed = stems(moment.text.splitlines(), self._generic)
+        self._printed[i] = {key: line for key, line in printed.items() if key not in command}
+
+    def _restate(self, action: Acted) -> None:
+        """The first words after a run may restate it; any other action ends the wait."""
+        said = {} if action.call else stems(action.text.splitlines(), self._generic)
+        for i, printed in self._printed.items():
+            shared = sorted(said.keys() & printed.keys())
+            if len(shared) >= RESTATED:
+                use = Use(action, self._clock, tuple(shared), said[shared[0]], self._failed)
+                self.traces[i].restated = (use, printed[shared[0]])
+        self._printed.clear()
+
+    def _act(self, action: Acted) -> None:
+        self._restate(action)
+        for i in self._shown.places.get(action.place, ()) if action.place else ():
+            self.traces[i].made_by = action
+        found = self.watch.find(action.text.splitlines())
+        owned, contested = self._ledger.use(found)
+        for group, features in _by_owner(owned):
+            use = self._use(action, features, found)
+            for i in group:
+                self.traces[i].uses.append(use)
+        for group, features in _by_owner(contested):
+            for i in group:
+                self.traces[i].contested += self._weight(features)
+        for feature in found.keys() & self._artifacts:
+            self.touches[feature].append(self._use(action, [feature], found))
+
+    def _use(self, action: Acted, features: list[str], found: dict[str, str]) -> Use:
+        ranked = sorted(features, key=lambda name: (-self.watch.weights[name], name))
+        visits = self._shown.visits(action.place)
+        return Use(action, self._clock, tuple(ranked), found[ranked[0]], self._failed, visits)
+
+    def _weight(self, features: Iterable[str]) -> int:
+        return sum(self.watch.weights[feature] for feature in features)
+
+    def weight_of(self, uses: Iterable[Use]) -> int:
+        """Weight of everything that some actions took, each thing once."""
+        return self._weight({feature for use in uses for feature in use.features})
+
+    def names_of(self, uses: Iterable[Use]) -> int:
+        """The same, phrases left out: names, paths, flags and numbers only."""
+        taken = {feature for use in uses for feature in use.features}
+        return self._weight(feature for feature in taken if self.watch.weights[feature] > 1)
+
+    def _count_steps(self, moments: list[Moment]) -> None:
+        first: dict[int, int] = {}
+        for clock, moment in enumerate(moments):
+            if isinstance(moment, Acted):
+                first.setdefault(moment.step.index, clock)
+        clocks = sorted(first.values())
+        for trace in self.traces.values():
+            if trace.reached is not None:
+                trace.steps_after = len(clocks) - bisect_right(clocks, trace.reached)
+
+
+def _by_owner(owners: dict[str, Group]) -> Iterator[tuple[Group, list[str]]]:
+    grouped: dict[Group, list[str]] = defaultdict(list)
+    for feature, group in owners.items():
+        grouped[group].append(feature)
+    yield from sorted(grouped.items())

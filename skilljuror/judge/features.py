@@ -1,0 +1,317 @@
+"""What makes a piece of text recognisable: names, paths, flags, numbers, phrases.
+
+A feature is a plain string; its weight says how unlikely it is that somebody who never
+saw the text would write the same. Everything works line by line and is linear in the text.
+
+    weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
+    weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply"
+    weight 1   a four-word phrase, a short code span, a hyphenated word
+"""
+
+import re
+from collections.abc import Iterator
+
+PHRASE = 4
+"""Words of a phrase."""
+
+NAME = "name:"
+"""Starts the feature of an entry of a listing."""
+
+HEADING = "## "
+"""Starts the feature of a heading."""
+
+ENOUGH = 3
+"""Weight that is enough alone."""
+
+_MAX_TOKEN = 200
+_SPACELESS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
+_TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
+_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_SPAN = re.compile(r"`([^`\n]{1,80})`")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
+
+STOP_WORDS = frozenset([
+    "a",
+    "about",
+    "after",
+    "again",
+    "all",
+    "also",
+    "an",
+    "and",
+    "any",
+    "are",
+    "as",
+    "at",
+    "be",
+    "because",
+    "been",
+    "before",
+    "being",
+    "both",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "do",
+    "does",
+    "doing",
+    "done",
+    "down",
+    "each",
+    "else",
+    "every",
+    "few",
+    "first",
+    "for",
+    "from",
+    "get",
+    "had",
+    "has",
+    "have",
+    "he",
+    "here",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "last",
+    "let",
+    "like",
+    "line",
+    "lines",
+    "make",
+    "may",
+    "me",
+    "might",
+    "more",
+    "most",
+    "must",
+    "my",
+    "need",
+    "new",
+    "next",
+    "no",
+    "not",
+    "now",
+    "of",
+    "off",
+    "on",
+    "once",
+    "one",
+    "only",
+    "or",
+    "other",
+    "our",
+    "out",
+    "over",
+    "own",
+    "per",
+    "please",
+    "same",
+    "see",
+    "set",
+    "she",
+    "should",
+    "so",
+    "some",
+    "such",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "through",
+    "to",
+    "too",
+    "two",
+    "under",
+    "until",
+    "up",
+    "us",
+    "use",
+    "used",
+    "using",
+    "very",
+    "via",
+    "was",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "while",
+    "who",
+    "why",
+    "will",
+    "with",
+    "within",
+    "without",
+    "would",
+    "yes",
+    "yet",
+    "you",
+    "your",
+])
+"""Words that carry no meaning of their own."""
+
+Feature = tuple[str, int]
+"""A recognisable thing and its weight."""
+
+
+def words_of(line: str) -> list[str]:
+    """Lower-case words of a line; in scripts without spaces every character is one."""
+    return _WORD.findall(line.lower())
+
+
+def content_words(words: list[str]) -> int:
+    """How many of the words carry meaning."""
+    return sum(
+        (len(word) > 2 or not word.isascii()) and word not in STOP_WORDS and not word.isdigit()
+        for word in words
+    )
+
+
+def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
+    """The features by which a line of a source may be recognised later.
+
+    `code` tells that the line is code, where a short line is a phrase as well.
+    """
+    words = words_of(line)
+    for i in range(len(words) - PHRASE + 1):
+        phrase = words[i : i + PHRASE]
+        if content_words(phrase) >= PHRASE - 1:
+            yield " ".join(phrase), 1
+    for short in _short_phrases(line, words, code):
+        if len(short) in {2, 3} and content_words(short) >= len(short) - 1:
+            yield " ".join(short), len(short) - 1
+    title = heading(line, words)
+    if title and title not in common:
+        yield title, min(len(words), 2)
+    yield from tokens(line, common)
+
+
+def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
+    for span in _SPAN.findall(line):
+        yield words_of(span)
+    if code:
+        yield words
+
+
+def heading(line: str, words: list[str]) -> str | None:
+    """The feature of a line that is a heading: taking over a structure shows in headings."""
+    return HEADING + " ".join(words) if words and _HEADING.match(line) else None
+
+
+def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:
+    """Names, paths, flags and numbers of a line that are not everybody's."""
+    for found in _TOKEN.finditer(line):
+        token = found.group().rstrip(".:/+-\\@%")
+        if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
+            yield from _token(token, common)
+    for found in _NUMBER.finditer(line):
+        yield from _number(found.group())
+
+
+def _is_common(token: str, common: frozenset[str]) -> bool:
+    first, dot, _ = token.partition(".")
+    return token in common or (bool(dot) and first + dot in common)
+
+
+def _token(token: str, common: frozenset[str]) -> Iterator[Feature]:
+    if token.startswith("--"):
+        yield token, 2 if len(token) > 6 else 1
+        return
+    parts = [part for part in token.split("/") if part not in {"", ".", "..", "~"}]
+    if len(parts) > 1:
+        yield from _path(parts, common)
+    for name in {part for part in parts[-2:] if part.lower() not in common}:
+        weight = name_weight(name)
+        if weight:
+            yield name, weight
+
+
+def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
+    """The last two components, so that absolute and relative spellings meet."""
+    tail = parts[-2:]
+    if tail[-1].lower() in common and tail[0].lower() in common:
+        return
+    named = bool(_EXTENSION.search(tail[-1])) or any(map(name_weight, tail))
+    yield "/".join(tail), 3 if named else 1
+
+
+def name_weight(name: str) -> int:
+    """Weight of one name without slashes; 0 for a plain word or a number."""
+    if not any(char.isalpha() for char in name) or len(name) < 4:
+        return 0
+    if "_" in name.strip("_") or _CAMEL.search(name):
+        return 3 if len(name) >= 12 else 2
+    if _EXTENSION.search(name):
+        return 3 if len(name) >= 12 else 2
+    hyphens = name.strip("-").count("-")
+    if hyphens:
+        return 2 if hyphens > 1 and len(name) >= 12 else 1
+    mixed = any(char.isdigit() for char in name)
+    return 2 if mixed and len(name) >= 8 else 0
+
+
+def _number(text: str) -> Iterator[Feature]:
+    """A number at four and at six significant digits, so that rounding does not hide it."""
+    digits = text.replace(",", "").lower().partition("e")[0].replace(".", "").strip("0")
+    if len(digits) < 4:
+        if len(digits) == 3 or ("." in text and len(digits) == 2):
+            yield f"#{float(text.replace(',', '')):g}", 1
+        return
+    value = float(text.replace(",", ""))
+    yield f"#{value:.4g}", 1 if _is_year(text) else 2
+    if len(digits) > 5:
+        yield f"#{value:.6g}", 1
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 and text[:2] in {"19", "20"}
+
+
+def listed_name(line: str) -> str | None:
+    """The feature of the entry that a line of a listing shows."""
+    entry = line.strip().rstrip("/*@|").rpartition(" ")[2]
+    name = entry.rpartition("/")[2]
+    if len(name) > 2 and any(char.isalpha() for char in name):
+        return NAME + name
+    return None
+
+
+def named_entries(line: str) -> Iterator[str]:
+    """Features of the entries that a line names: parts of paths, and names with an extension."""
+    for found in _TOKEN.finditer(line):
+        token = found.group().rstrip(".:/+-\\@%")
+        if "/" in token or _EXTENSION.search(token):
+            yield from (NAME + part for part in token.split("/") if part)
+
+
+def position(line: str, feature: str) -> int:
+    """Where a feature stands on a line; 0 where it cannot be told."""
+    if feature.startswith("#") and not feature.startswith(HEADING):
+        numbers = _NUMBER.finditer(line)
+        hits = (n.start() for n in numbers if feature in dict(_number(n.group())))
+        return next(hits, 0)
+    words = words_of(feature.removeprefix(NAME))
+    pattern = r"[\W_]{1,9}".join(map(re.escape, words))
+    found = re.search(pattern, line, re.IGNORECASE)
+    return found.start() if found else 0

@@ -1,0 +1,45 @@
+"""The ERU rubric: rules in words, what is too common to prove anything, boundary cases."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import yaml
+
+from skilljuror.errors import JudgeError
+from skilljuror.files import data_dir, sha256
+from skilljuror.judge.restated import stem
+
+
+@dataclass(frozen=True)
+class EruRubric:
+    """rubrics/eru.yaml."""
+
+    version: int
+    """Version of the rules."""
+    digest: str
+    """sha256 of the file."""
+    common: frozenset[str]
+    """Tokens, in lower case, that everybody writes; "os." stands for every name below it."""
+    generic: frozenset[str]
+    """Stems that any report on a run holds: success, done, output."""
+    cases: tuple[dict[str, Any], ...]
+    """Boundary cases: short runs with the verdicts they must get."""
+
+
+@lru_cache(maxsize=1)
+def load_eru() -> EruRubric:
+    """The packaged rubric. Raises JudgeError when it is damaged."""
+    path = data_dir("rubrics") / "eru.yaml"
+    data = path.read_bytes()
+    try:
+        content = yaml.safe_load(data)
+        common = frozenset(str(token).lower() for token in content["common"])
+        generic = frozenset(stem(str(word).lower()) for word in content["generic"])
+        cases = tuple(content["boundary_cases"])
+        return EruRubric(int(content["version"]), sha256(data), common, generic, cases)
+    except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        raise JudgeError(
+            f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
+            file=str(path),
+        ) from error

@@ -1,0 +1,80 @@
+"""The tracing judge: uptake that can be proved by quoting both sides, without any model.
+
+An event counts as taken up when content that came from its resource and from nowhere
+else in the run turns up in a later action. The rules, their limits and the boundary cases
+are data: rubrics/eru.yaml.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from skilljuror.judge.decide import decide
+from skilljuror.judge.evidence import AgentRun, Trace, Use
+from skilljuror.judge.features import position
+from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.shown import ShownText
+from skilljuror.judge.timeline import agents_of
+from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.measure import Verdict
+from skilljuror.models.trajectory import Trajectory
+
+QUOTE = 200
+"""Most characters of a quote."""
+
+
+class TracingJudge:
+    """Labels events by tracing their content into later actions."""
+
+    name: ClassVar[str] = "tracing/1"
+    """Name and version, stored with every verdict."""
+
+    def judge(
+        self,
+        trial: str,
+        trajectory: Trajectory,
+        events: tuple[ResourceEvent, ...],
+        manifest: SkillManifest | None,
+    ) -> Iterator[Verdict]:
+        """One verdict per counted event, in order; linear in the text of the trajectory."""
+        rubric = load_eru()
+        shown = ShownText(trajectory, events, manifest)
+        runs = {
+            agent: AgentRun(trajectory, agent, shown, rubric) for agent in agents_of(trajectory)
+        }
+        for i, event in enumerate(events):
+            if event.counts:
+                run = runs.get(event.agent)
+                trace = run.trace_of(i) if run else Trace()
+                yield _verdict(trial, event, trace, run, trajectory.complete)
+
+
+def _verdict(
+    trial: str, event: ResourceEvent, trace: Trace, run: AgentRun | None, complete: bool
+) -> Verdict:
+    found = decide(event, trace, run, complete)
+    use = found.use
+    return Verdict(
+        event=event.event,
+        trial=trial,
+        judge=TracingJudge.name,
+        label=found.label,
+        category=found.category,
+        source_quote=clip(found.source, found.sign) if use else None,
+        action_quote=clip(use.line, found.sign) if use else None,
+        action_step=use.action.step.index if use else None,
+        action_line=_line_of(use) if use else None,
+        note=", ".join(use.features[:5]) if use else "",
+    )
+
+
+def _line_of(use: Use) -> int:
+    call = use.action.call
+    return call.line if call else use.action.step.line
+
+
+def clip(line: str, sign: str) -> str:
+    """At most QUOTE characters of a line, around the sign."""
+    if len(line) <= QUOTE:
+        return line.strip()
+    start = max(0, min(position(line, sign) - QUOTE // 4, len(line) - QUOTE))
+    return line[start : start + QUOTE].strip()

@@ -1,0 +1,114 @@
+"""The features worth looking for: those that some event's text offered, and where."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from skilljuror.judge.features import (
+    ENOUGH,
+    HEADING,
+    NAME,
+    PHRASE,
+    Feature,
+    heading,
+    listed_name,
+    named_entries,
+    offered,
+    tokens,
+    words_of,
+)
+from skilljuror.judge.shown import Group
+
+SHORTEST = 2
+"""Words of the shortest phrase that a source can offer."""
+
+
+class Watch:
+    """Collects what sources offer, then finds it again in any text, in one pass each."""
+
+    def __init__(self, common: frozenset[str]) -> None:
+        self.weights: dict[str, int] = {}
+        """feature -> the highest weight that a source gave it."""
+        self._common = common
+        self._quotes: dict[tuple[Group, str], str] = {}
+        self._first_words: set[str] = set()
+        self._vocabulary: set[str] = set()
+        self._numbers = False
+        self._names = False
+
+    def add(self, group: Group, lines: Sequence[str], listing: bool) -> None:
+        """A source's lines: remember what may be recognised, and on which line it stands."""
+        fenced = False
+        for line in lines:
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            for feature, weight in self._offered(line, fenced, listing):
+                self.weights[feature] = max(weight, self.weights.get(feature, 0))
+                self._quotes.setdefault((group, feature), line)
+                self._index(feature)
+
+    def _offered(self, line: str, fenced: bool, listing: bool) -> Iterable[Feature]:
+        if not listing:
+            return offered(line, fenced, self._common)
+        name = listed_name(line)
+        return [(name, ENOUGH)] if name else []
+
+    def _index(self, feature: str) -> None:
+        if feature.startswith("#"):
+            self._numbers = True
+            return
+        if feature.startswith(NAME):
+            self._names = True
+            feature = feature.removeprefix(NAME)
+        words = words_of(feature)
+        self._vocabulary.update(words[:1])
+        if " " in feature and not feature.startswith(HEADING):
+            self._first_words.add(words[0])
+
+    def add_names(self, features: Iterable[str]) -> None:
+        """Names to look for that no source offers as its own: they have no weight."""
+        for feature in features:
+            self.weights.setdefault(feature, 0)
+            self._index(feature)
+
+    def quote(self, group: Group, feature: str) -> str:
+        """The first line of a group's text that offers a feature."""
+        return self._quotes.get((group, feature), "")
+
+    def offers(self, group: Group, feature: str) -> bool:
+        """Whether a group's own text holds a feature."""
+        return (group, feature) in self._quotes
+
+    def find(self, lines: Iterable[str]) -> dict[str, str]:
+        """Watched features in a text, each with the first line it stands on."""
+        found: dict[str, str] = {}
+        for line in lines:
+            for feature in self._on(line):
+                found.setdefault(feature, line)
+        return found
+
+    def find_listed(self, lines: Iterable[str]) -> dict[str, str]:
+        """The entries that a listing shows, each with its line."""
+        named = ((listed_name(line), line) for line in lines)
+        return {name: line for name, line in named if name}
+
+    def _on(self, line: str) -> Iterator[str]:
+        words = words_of(line)
+        if not (self._numbers or not self._vocabulary.isdisjoint(words)):
+            return
+        starts = (i for i, word in enumerate(words) if word in self._first_words)
+        for i in starts:
+            yield from self._phrases(words[i : i + PHRASE])
+        title = heading(line, words)
+        if title in self.weights:
+            yield title
+        for feature, _ in tokens(line, self._common):
+            if feature in self.weights:
+                yield feature
+        if self._names:
+            yield from (name for name in named_entries(line) if name in self.weights)
+
+    def _phrases(self, words: list[str]) -> Iterator[str]:
+        """Watched phrases that begin with the first word."""
+        for length in range(SHORTEST, len(words) + 1):
+            phrase = " ".join(words[:length])
+            if phrase in self.weights:
+                yield phrase

@@ -1,0 +1,96 @@
+"""Boundary cases of rubrics/eru.yaml as trajectories and events."""
+
+from typing import Any
+
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+
+ACCESSES = ("read", "list", "search", "activate", "exec", "import")
+
+
+class CaseBuilder:
+    """Turns the steps of one case into what a parser and attribution would give."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self.events: list[ResourceEvent] = []
+        self.messages: list[Message] = []
+        self.steps: list[Step] = []
+        self.compactions: list[tuple[str, int]] = []
+        self._line = 0
+        if "prompt" in case:
+            self._message("prompt", case["prompt"])
+        if "injected" in case:
+            self._message("skill_body", case["injected"]["shows"])
+            self._event(case["injected"], self._line, None, "injected")
+        for one in case["run"]:
+            self._add(one)
+        self.trajectory = Trajectory(
+            trajectory="run", format="atif", files=("log",), steps=tuple(self.steps),
+            messages=tuple(self.messages), compactions=tuple(self.compactions),
+            complete=case.get("complete", True),
+        )  # fmt: skip
+
+    def _add(self, one: dict[str, Any]) -> None:
+        if "compact" in one:
+            self.compactions.append(("main", len(self.steps)))
+            self._message("summary", one["compact"])
+            return
+        line = self._next()
+        calls = [self._call(part) for part in [one, *one.get("also", ())] if self._acts(part)]
+        self.steps.append(
+            Step(
+                agent="main", index=len(self.steps) + 1, line=line, text=one.get("say", ""),
+                reasoning=one.get("think", ""), calls=tuple(calls),
+            )
+        )  # fmt: skip
+
+    @staticmethod
+    def _acts(one: dict[str, Any]) -> bool:
+        return any(key in one for key in (*ACCESSES, "run", "write"))
+
+    def _call(self, one: dict[str, Any]) -> Call:
+        line = self._next()
+        ok = one.get("ok", True)
+        result = Result(
+            text=one.get("shows", one.get("prints", "")), line=self._next(), ok=ok,
+            unchanged=one.get("unchanged", False),
+        )  # fmt: skip
+        call_id = f"call-{line}"
+        if "write" in one:
+            return Call(
+                call_id=call_id, name="write", action="write", line=line, path=one["write"],
+                written=one["text"], result=result,
+            )  # fmt: skip
+        if "run" not in one:
+            self._event(one, line, call_id, "shell")
+        return Call(
+            call_id=call_id, name="bash", action="shell", line=line,
+            command=one.get("run") or one.get("command") or self._command(one), result=result,
+        )  # fmt: skip
+
+    @staticmethod
+    def _command(one: dict[str, Any]) -> str:
+        kind = next(kind for kind in ACCESSES if kind in one)
+        return f"{kind} skills/csv/{one[kind]}"
+
+    def _event(self, one: dict[str, Any], line: int, call_id: str | None, via: Any) -> None:
+        kind: Any = next(kind for kind in ACCESSES if kind in one)
+        unseen = kind in {"list", "exec", "import"}
+        self.events.append(
+            ResourceEvent(
+                trajectory="run", ordinal=len(self.events), line=line, agent="main",
+                step=0 if call_id is None else len(self.steps) + 1, skill="csv",
+                resource=one[kind], resource_class="root" if one[kind] == "SKILL.md" else "support",
+                kind=kind, via=via, ok=one.get("ok", True),
+                content_exposed="none" if unseen else one.get("exposed", "full"), call_id=call_id,
+            )
+        )  # fmt: skip
+
+    def _message(self, kind: Any, text: str) -> None:
+        self.messages.append(
+            Message(agent="main", kind=kind, text=text, line=self._next(), step=len(self.steps))
+        )
+
+    def _next(self) -> int:
+        self._line += 1
+        return self._line

@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given, settings
+from msgspec.structs import replace
+
+from skilljuror.judge import JUDGES
+from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.shown import RUNS
+from skilljuror.judge.timeline import call_text
+from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
+from skilljuror.models.trajectory import Message, Step, Trajectory
+from skilljuror.registry import resolve
+from tests.judge.cases import CaseBuilder
+from tests.metrics.contexts import contexts
+
+CASES = {case["id"]: case for case in load_eru().cases}
+
+
+def judged(built, manifest=None):
+    return list(TracingJudge().judge("t", built.trajectory, tuple(built.events), manifest))
+
+
+def everything_shown(run: Trajectory) -> str:
+    results = [c.result.text for s in run.steps for c in s.calls if c.result]
+    return "\n".join(results + [message.text for message in run.messages])
+
+
+def everything_written(run: Trajectory) -> str:
+    calls = [call_text(call) for step in run.steps for call in step.calls]
+    return "\n".join(calls + [step.text + step.reasoning for step in run.steps])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_yes_quotes_both_sides_literally_and_points_at_a_later_step(name):
+    built = CaseBuilder(CASES[name])
+    both = everything_shown(built.trajectory) + everything_written(built.trajectory)
+    for event, verdict in zip(built.events, judged(built), strict=True):
+        if verdict.label != "yes":
+            assert verdict.action_step is verdict.source_quote is None
+            continue
+        assert verdict.source_quote
+        assert verdict.action_quote
+        assert verdict.source_quote in both
+        assert verdict.action_quote in both
+        assert verdict.action_step is not None
+        assert verdict.action_step > event.step or event.kind == "exec"
+
+
+@pytest.mark.parametrize("judge", sorted(JUDGES))
+@settings(max_examples=60, deadline=None)
+@given(context=contexts)
+def test_one_verdict_per_counted_event_in_order_whatever_the_log(judge, context):
+    if context.trajectory is None:
+        return
+    made = resolve(JUDGES, judge, "judge")()
+    verdicts = list(made.judge("t", context.trajectory, context.events, context.manifest))
+    assert [one.event for one in verdicts] == [one.event for one in context.events if one.counts]
+    assert verdicts == list(made.judge("t", context.trajectory, context.events, context.manifest))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_without_later_actions_nothing_is_taken_up(name):
+    """Every case again, with the agent falling silent after its last access."""
+    built = CaseBuilder(CASES[name])
+    last = max(event.step for event in built.events)
+    steps = tuple(
+        step if step.index <= last else Step("main", step.index, step.line, text="Fine.")
+        for step in built.trajectory.steps
+    )
+    built.trajectory = replace(built.trajectory, steps=steps)
+    labels = [
+        verdict.label
+        for event, verdict in zip(built.events, judged(built), strict=True)
+        if event.step == last and event.kind not in RUNS
+    ]
+    assert "yes" not in labels
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_the_prompt_says_is_never_taken_up(name):
+    """Every case again, with everything that its resources show in the prompt as well."""
+    built = CaseBuilder(CASES[name])
+    prompt = Message("main", "prompt", everything_shown(built.trajectory), line=0, step=0)
+    run = replace(built.trajectory, messages=(prompt, *built.trajectory.messages))
+    built.trajectory = run
+    labels = [
+        verdict.label
+        for event, verdict in zip(built.events, judged(built), strict=True)
+        if event.kind not in {*RUNS, "list"}
+    ]
+    assert "yes" not in labels
+
+
+def test_sub_agents_are_judged_in_their_own_run():
+    built = CaseBuilder(CASES["instruction-followed"])
+    moved = [replace(step, agent="sub-1") for step in built.trajectory.steps]
+    own = [replace(event, agent="sub-1") for event in built.events]
+    run = replace(built.trajectory, steps=tuple(moved))
+    (verdict,) = TracingJudge().judge("t", run, tuple(own), None)
+    assert verdict.label == "yes"
+    apart = replace(run, steps=(moved[0], *built.trajectory.steps[1:]))
+    (verdict,) = TracingJudge().judge("t", apart, tuple(own), None)
+    assert verdict.label == "unknown"
+
+
+def test_edits_and_mentions_get_no_verdict():
+    built = CaseBuilder(CASES["instruction-followed"])
+    built.events = [replace(built.events[0], kind="edit")]
+    assert judged(built) == []
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "piece", ["`", "a/", "a.", "-", "open(", "1,", "> ", "é", "##", "ab_", "\x00"]
+)
+def test_hostile_text_costs_no_more_than_its_length(piece):
+    text = piece * (300_000 // len(piece))
+    case = {"run": [{"read": "SKILL.md", "shows": text}, {"run": text, "prints": text}]}
+    (verdict,) = judged(CaseBuilder(case))
+    assert verdict.label in {"yes", "no", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("line", "sign"),
+    [
+        ("x" * 500 + " load_quarterly_sheet " + "y" * 500, "load_quarterly_sheet"),
+        ("x " * 500 + "fold `every` quarterly-ledger" + " y" * 500, "fold every quarterly ledger"),
+        ("x " * 500 + "34,648.04" + " y" * 500, "#34648"),
+        ("x " * 500 + "a/limits.md" + " y" * 500, "name:limits.md"),
+    ],
+)
+def test_a_long_line_is_clipped_around_the_sign(line, sign):
+    short = clip(line, sign)
+    assert len(short) <= QUOTE
+    assert short in line
+    assert any(hint in short for hint in ("load_quarterly", "fold", "34,648", "limits.md"))
