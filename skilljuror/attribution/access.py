@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from skilljuror.attribution.views import WHOLE, View
 from skilljuror.models.events import EventKind, Via
 
+PRINTS = "prints"
+"""Note of an access that stands for any other command with an output of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:

@@ -79,7 +79,7 @@ def _finding(touch: Touch, location: Location, shown: Shown, order: int) -> Find
 
 
 def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
-    parts = touch.parts(output)
+    parts = touch.parts(output, run.prints)
     for claim in touch.claims:
         if claim.access.kind == "search":
             continue
@@ -189,8 +189,8 @@ def _events(
         place, shown = one.location, one.shown
         path = place.resource
         phantom = one.missing
-        if run.catalog.known and path != "." and not run.catalog.has(place.skill, path):
-            phantom = True
+        if run.catalog.known and not place.bundled and path != ".":
+            phantom = phantom or not run.catalog.has(place.skill, path)
         yield ResourceEvent(
             trajectory=trajectory.trajectory,
             ordinal=ordinal,

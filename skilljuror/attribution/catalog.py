@@ -156,6 +156,21 @@ class Catalog:
             return False
         return any(path.startswith(start) for path in paths) or resource in _INNER
 
+    def by_suffix(self, end: str) -> Location | None:
+        """The only resource whose path ends so; at least a folder and a name are asked for."""
+        if "/" not in end:
+            return None
+        found = [
+            (tail, path)
+            for tail, paths in self.resources.items()
+            for path in paths.values()
+            if f"/{tail}/{path}".lower().endswith("/" + end.lower())
+        ]
+        if len(found) != 1:
+            return None
+        tail, path = found[0]
+        return self._location(self.names.get(tail, tail), path, bundled=False)
+
     def expand(self, pattern: str) -> list[Location]:
         """The known resources that a glob over paths fits."""
         return [place for path, place in self._paths() if glob_match(pattern, path)]

@@ -11,8 +11,9 @@ from skilljuror.attribution.commands import command_accesses
 from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join, normal
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
-from skilljuror.attribution.shell import read_shell
+from skilljuror.attribution.shell import Shell, read_shell
 from skilljuror.attribution.views import View
+from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
 from skilljuror.models.trajectory import Call
 
@@ -44,39 +45,42 @@ class Claims:
     catalog: Catalog
     cwd: str | None
     home: str | None
+    keeps_folder: bool = False
+    """The agent's shell lives on between calls, and its folder with it."""
     scripts: dict[str, list[Claim]] = field(default_factory=dict)
     """Path of a script an agent wrote -> what it touches when it runs."""
     copies: dict[str, Location] = field(default_factory=dict)
     """Path of a copy -> the bundled file it was made from."""
+    here: dict[str, str] = field(default_factory=dict)
+    """Agent -> the folder inside a bundle to which its shell has moved."""
     needle: re.Pattern[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Compile what a command must hold to be worth reading."""
         self.needle = re.compile("|".join(sorted(re.escape(n) for n in self.catalog.needles())))
 
-    def of(self, call: Call) -> tuple[list[Claim], list[Access]]:
-        """The claims of a call, in order, and all its accesses, those outside bundles included."""
-        accesses = self._accesses(call)
-        return self.resolved(call, accesses), accesses
+    def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
+        """The claims of a call that printed `shown`, in order, and all its accesses."""
+        if "Shell cwd was reset to" in shown[-500:]:
+            self.here.pop(agent, None)
+        accesses = self._accesses(call, agent)
+        return self.resolved(accesses, shown), accesses
 
-    def resolved(self, call: Call, accesses: list[Access]) -> list[Claim]:
+    def resolved(self, accesses: list[Access], shown: str) -> list[Claim]:
         """The claims of a call whose accesses are known already."""
-        if not accesses:
-            return []
-        shown = _shown(call)
         claims: list[Claim] = []
         for access in accesses:
             for location in self._locations(access, shown):
-                claims.append(Claim(access, location, len(claims)))
+                claims.append(Claim(_as_listing(access, location), location, len(claims)))
             if access.kind == "exec":
                 claims.extend(self._indirect(access, len(claims)))
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
         return claims
 
-    def _accesses(self, call: Call) -> list[Access]:
+    def _accesses(self, call: Call, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
-            return self._command(call)
+            return self._command(call, agent)
         patch = call.written or ""
         if call.action in {"edit", "other"} and "*** Begin Patch" in (
             patch or str(call.arguments.get("input", ""))
@@ -92,15 +96,35 @@ class Claims:
             return self._unknown_tool(call)
         return []
 
-    def _command(self, call: Call) -> list[Access]:
+    def _command(self, call: Call, agent: str) -> list[Access]:
         text = (call.command or "")[:MAX_COMMAND]
-        folder = self._folder(call)
+        folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
         if not self._relevant(text, folder):
             return []
         if call.action == "python":
             return python_accesses(text, folder, self.home)
-        commands = read_shell(text, folder, self.home)
+        shell = Shell(folder, self.home, self._variables())
+        commands = shell.read(text)
+        self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
+
+    def _variables(self) -> dict[str, tuple[Word, ...]]:
+        """Variables that agents set for their shells."""
+        if not self.home:
+            return {}
+        folders = {"CODEX_HOME": ".codex", "CLAUDE_CONFIG_DIR": ".claude", "GEMINI_DIR": ".gemini"}
+        known = {name: f"{self.home}/{folder}" for name, folder in folders.items()}
+        if self.cwd:
+            known["CLAUDE_PROJECT_DIR"] = self.cwd
+        return {name: (Word(folder),) for name, folder in known.items()}
+
+    def _moved(self, agent: str, folder: str | None) -> None:
+        """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
+        inside = folder is not None and self.catalog.locate(folder + "/x") is not None
+        if folder is not None and inside and self.keeps_folder:
+            self.here[agent] = folder
+        else:
+            self.here.pop(agent, None)
 
     def _folder(self, call: Call) -> str | None:
         if call.workdir:
@@ -150,8 +174,10 @@ class Claims:
 
     def _locations(self, access: Access, shown: str) -> list[Location]:
         path = access.path
-        if not path or "\0" in path or len(path) > 1000 or "\n" in path:
+        if not path or len(path) > 1000 or "\n" in path:
             return []
+        if "\0" in path:
+            return self._by_suffix(access)
         if access.glob or (is_glob(path) and access.kind != "list"):
             return self._globbed(access, shown)
         location = self.catalog.locate(path)
@@ -159,11 +185,16 @@ class Claims:
             return []
         return [location]
 
+    def _by_suffix(self, access: Access) -> list[Location]:
+        """`$UNKNOWN/scripts/x.py`: the one resource that ends like this."""
+        location = self.catalog.by_suffix(access.path.rpartition("\0")[2].strip("/"))
+        return [location] if location and self._acceptable(access, location) else []
+
     def _acceptable(self, access: Access, location: Location) -> bool:
         if _NO_BUNDLE.search(location.resource):
             return False
         if location.folder and access.kind not in {"list", "search"}:
-            return False
+            return access.kind == "read" and access.via == "read-tool"
         if access.kind == "import":
             return self._importable(access, location)
         if access.strict:
@@ -262,5 +293,8 @@ class Claims:
             self.scripts[access.path] = claims
 
 
-def _shown(call: Call) -> str:
-    return call.result.text if call.result else ""
+def _as_listing(access: Access, location: Location) -> Access:
+    """A file tool that is given a folder lists it."""
+    if location.folder and access.kind == "read":
+        return replace(access, kind="list")
+    return access

@@ -8,7 +8,7 @@ and shows nothing: the content witness decides.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from skilljuror.attribution.access import Access
+from skilljuror.attribution.access import PRINTS, Access
 from skilljuror.attribution.grep import is_search, searches
 from skilljuror.attribution.interpreters import interpret, is_interpreter
 from skilljuror.attribution.patches import patch_accesses
@@ -17,6 +17,7 @@ from skilljuror.attribution.programs import (
     FILTERS,
     NAMERS,
     PICKERS,
+    QUIET,
     SILENT,
     TAKES_ALL,
     WHOLE_READERS,
@@ -36,14 +37,20 @@ class Pipeline:
     stream: list[Access] = field(default_factory=list)
     piped: bool = False
     """Whether a program stands before this one."""
+    fed: str | None = None
+    """Text that the program before prints from a here-document."""
 
     def run(self, commands: Sequence[Command]) -> list[Access]:
         """The accesses of one pipeline."""
         for command in commands:
             self._step(command)
             self._redirects(command)
-            self.piped = True
-        return [*self.done, *self.stream]
+            self.piped, self.fed = True, command.heredoc
+        last = commands[-1]
+        found = [*self.done, *self.stream]
+        if not any(one.shown and one.kind != "mention" for one in found) and _may_print(last):
+            found.append(Access("", "mention", note=PRINTS, pipeline=last.pipeline))
+        return found
 
     def _step(self, command: Command) -> None:
         handler = _HANDLERS.get(command.name)
@@ -105,6 +112,9 @@ class Pipeline:
     def _interpret(self, command: Command) -> None:
         fed = list(self.stream)
         self.hide()
+        if command.heredoc is None and self.fed is not None:
+            body = Redirect("<<", Word(""), body=self.fed)
+            command = replace(command, redirects=(*command.redirects, body))
         ran = interpret(command, self.home)
         if not ran and not command.arguments:
             fed.extend(
@@ -169,6 +179,13 @@ class Pipeline:
                 source=sources[0] if sources else None,
             )
         )
+
+
+def _may_print(command: Command) -> bool:
+    """Whether a command that is not known to be a read may have an output of its own."""
+    quiet = not command.words or command.name in QUIET or command.captured
+    echoed = command.name in {"echo", "printf"}
+    return not (quiet or echoed or any(one.output for one in command.redirects))
 
 
 def _compose(inner: View, outer: View) -> View:

@@ -35,9 +35,9 @@ class Touch:
         """Its output with what polls brought."""
         return Output(self.result, self.call.command or "", self.more)
 
-    def parts(self, output: Output) -> dict[int, Segment]:
+    def parts(self, output: Output, prints: Fingerprints) -> dict[int, Segment]:
         """The part of the output that is surely one claim's alone."""
-        return segments(self.claims, self.accesses, output.lines)
+        return segments(self.claims, self.accesses, output.lines, prints)
 
 
 @dataclass(slots=True)
@@ -78,22 +78,31 @@ def gather(
         _learn(found)
         claims = Claims(catalog, found.cwd, home)
         for touch in found.touches:
-            touch.claims = claims.resolved(touch.call, touch.accesses)
+            touch.claims = claims.resolved(touch.accesses, touch.output().text)
     return found
 
 
 def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> None:
-    claims = Claims(found.catalog, found.cwd, home)
+    claims = Claims(found.catalog, found.cwd, home, keeps_folder=_keeps_folder(trajectory))
     running: dict[tuple[str, str], Touch] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
             if call.action == "poll":
                 _polled(call, step, running)
-            named, accesses = claims.of(call)
+            named, accesses = claims.of(call, step.agent, result.text if result else "")
             touch = Touch(step, call, result, named, accesses, len(found.touches))
             if named and call.command and result is not None:
                 running[step.agent, call.command] = touch
             found.touches.append(touch)
+
+
+_NEW_SHELLS = ("codex", "mini", "gemini")
+
+
+def _keeps_folder(trajectory: Trajectory) -> bool:
+    """Whether the agent's commands share one shell."""
+    names = (trajectory.format, trajectory.agent or "")
+    return not any(name.startswith(_NEW_SHELLS) for name in names)
 
 
 def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
@@ -118,7 +127,7 @@ def _learn(found: Gathered) -> None:
         if not touch.claims or touch.result is None:
             continue
         output = touch.output()
-        for claim, lines, first, end in _pieces(touch, output):
+        for claim, lines, first, end in _pieces(touch, output, found.prints):
             pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
             found.sources.setdefault(claim.key, set()).add(touch.number)
         for claim in touch.claims:
@@ -138,9 +147,11 @@ def _worked(claim: Claim, touch: Touch, output: Output) -> bool:
     return bool(succeeded(touch.result)) and not output.error_for(claim.access.path)
 
 
-def _pieces(touch: Touch, output: Output) -> Iterator[tuple[Claim, Segment, int, bool]]:
+def _pieces(
+    touch: Touch, output: Output, prints: Fingerprints
+) -> Iterator[tuple[Claim, Segment, int, bool]]:
     """(claim, lines, number of the first line, whether the file ends there)."""
-    parts = touch.parts(output)
+    parts = touch.parts(output, prints)
     for claim in touch.claims:
         lines = parts.get(claim.order)
         view = claim.access.view

@@ -7,6 +7,7 @@ from skilljuror.attribution.access import Access
 from skilljuror.attribution.paths import expand_home, is_glob, join
 from skilljuror.attribution.python_code import python_accesses
 from skilljuror.attribution.shell import Command
+from skilljuror.attribution.views import WHOLE
 from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import SHELLS
 
@@ -92,6 +93,11 @@ def _placed(access: Access, command: Command) -> Access:
 
 
 def _module(words: list[Word], command: Command, home: str | None) -> list[Access]:
+    if words[0].text == "json.tool":
+        return [
+            replace(one, shown=True, note="", view=WHOLE.pick())
+            for one in _handed(words[1:], command, home)
+        ]
     path = words[0].text.replace(".", "/") + ".py"
     folders = [*_search_path(command), command.cwd or ""]
     found = [

@@ -62,3 +62,9 @@ FILTERS = frozenset(
      "expand", "iconv", "fmt", "jq", "yq", "paste", "strings", "pr", "bat", "batcat", "glow"}
 )  # fmt: skip
 TAKES_ALL = frozenset({"cat", "less", "more", "tee", "nl", "bat", "batcat", "fold", "expand"})
+QUIET = frozenset(
+    {"cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "cp", "mv", "rm", "touch", "ln",
+     "set", "unset", "alias", "sleep", "true", "false", "exit", "return", "read", "test", "[", "[[", "trap",
+     "wait", "kill", "source", ".", ":", "tee", "install"}
+)  # fmt: skip
+"""Programs that print nothing when all goes well."""

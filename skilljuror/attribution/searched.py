@@ -97,7 +97,7 @@ def _shown(found: tuple[Location, list[int], int]) -> Shown:
 
 def _alone(touch: Touch, claim: Claim, output: Output, run: Gathered) -> Shown | None:
     """A search in one file prints no path: all of a lone output, or what its text proves."""
-    lines = touch.parts(output).get(claim.order)
+    lines = touch.parts(output, run.prints).get(claim.order)
     match = run.prints.match(claim.key, output.lines)
     if lines is None:
         if match is None:

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from skilljuror.attribution.access import Access
+from skilljuror.attribution.access import PRINTS, Access
 from skilljuror.attribution.claims import Claim
+from skilljuror.attribution.content import Fingerprints
 from skilljuror.attribution.paths import name_of
 
 _HEADER = re.compile(r"^==> (.{1,500}) <==$")
@@ -21,22 +22,57 @@ def printing(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def segments(
-    claims: Sequence[Claim], accesses: Sequence[Access], lines: tuple[str, ...]
+    claims: Sequence[Claim],
+    accesses: Sequence[Access],
+    lines: tuple[str, ...],
+    prints: Fingerprints,
 ) -> dict[int, Segment]:
     """order of a claim -> the lines that are surely its own; claims without an entry share."""
     reading = printing(claims)
-    others = [one for one in accesses if one.shown and (one.kind in {"exec", "list"} or one.before)]
-    if len(reading) == 1 and not others:
-        return {reading[0].order: lines}
     if not reading:
         return {}
+    own = {id(claim.access) for claim in reading}
+    others = [one for one in accesses if _prints(one) and id(one) not in own]
+    if not others and len(reading) == 1:
+        return {reading[0].order: lines}
     headed = _by_headers(reading, lines)
     if headed:
         return headed
     marks = _marks(accesses, lines)
-    if marks is not None and marks:
+    if marks:
         return _by_marks(reading, accesses, lines, marks)
-    return {} if others else _by_front_matter(reading, lines)
+    if others:
+        return {}
+    return _by_front_matter(reading, lines) or _by_known(reading, lines, prints)
+
+
+def _prints(access: Access) -> bool:
+    """Whether an access puts text into the output."""
+    if access.kind == "mention":
+        return bool(access.before) or access.note == PRINTS
+    return access.shown and access.kind in {"read", "search", "exec", "list"}
+
+
+def _by_known(
+    reading: Sequence[Claim], lines: tuple[str, ...], prints: Fingerprints
+) -> dict[int, Segment]:
+    """Where all texts but one are known, the rest of the output is that one's."""
+    unknown = [claim for claim in reading if claim.key not in prints.pages]
+    if len(unknown) != 1 or len(lines) > 20_000:
+        return {}
+    taken: set[int] = set()
+    for claim in reading:
+        match = prints.match(claim.key, lines)
+        if claim is not unknown[0] and (match is None or not match.full):
+            return {}
+        for start, end in match.places if match else ():
+            taken.update(range(start, end + 1))
+    left = [at for at in range(len(lines)) if at not in taken]
+    while left and not lines[left[0]].strip():
+        left.pop(0)
+    if not left or left[-1] - left[0] != len(left) - 1:
+        return {}
+    return {unknown[0].order: lines[left[0] : left[-1] + 1]}
 
 
 def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
@@ -87,7 +123,7 @@ def _by_marks(
     bounds = [(-1, -1), *marks, (len(accesses), len(lines))]
     result: dict[int, Segment] = {}
     for (first, start), (last, end) in pairwise(bounds):
-        inside = [one for one in accesses[first + 1 : last] if one.shown]
+        inside = [one for one in accesses[first + 1 : last] if _prints(one)]
         owners = [claim for claim in reading if any(claim.access is one for one in inside)]
         if len(owners) == 1 and len(inside) == 1:
             result[owners[0].order] = lines[start + 1 : end]
