@@ -3,14 +3,14 @@
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import jsonlines
 import msgspec
@@ -22,6 +22,7 @@ from skilljuror.models.record import Record
 
 DATA_KINDS = ("transforms", "rubrics", "examples")
 
+LOG = logging.getLogger(__name__)
 R = TypeVar("R", bound=Record)
 
 
@@ -147,19 +148,43 @@ def _sync(path: Path) -> None:
 
 
 def read_record(kind: type[R], path: Path) -> R:
-    """A pydantic record from a JSON file; a wrong one is one line naming file and field."""
+    """A pydantic record from a JSON file; a wrong one is one line naming file, field and mend."""
     try:
-        return kind.model_validate_json(path.read_bytes())
+        data = path.read_bytes()
     except FileNotFoundError as error:
-        raise StudyError(f"{path} does not exist", file=str(path)) from error
+        raise StudyError(f"{str(path)!r} does not exist", file=str(path)) from error
+    try:
+        return kind.model_validate_json(data)
     except ValidationError as error:
-        raise StudyError(*_first(error, path), file=str(path)) from error
+        raise _wrong_record(kind, path, data, error) from error
 
 
-def _first(error: ValidationError, path: Path) -> tuple[str]:
+def _wrong_record(kind: type[R], path: Path, data: bytes, error: ValidationError) -> StudyError:
+    ours = (
+        kind.model_fields["format_version"].default if "format_version" in kind.model_fields else 1
+    )
+    theirs = _format_version(data)
+    if theirs is not None and theirs != ours:
+        return StudyError(
+            f"{str(path)!r} has format_version {theirs}, this skilljuror reads {ours}:"
+            " use the version that wrote it, or make it anew",
+            file=str(path),
+            field="format_version",
+        )
     problem = error.errors()[0]
     field = ".".join(str(part) for part in problem["loc"]) or "(whole file)"
-    return (f"{path}: field {field!r}: {problem['msg']}",)
+    return StudyError(
+        f"{str(path)!r}: field {field!r}: {problem['msg']}", file=str(path), field=field
+    )
+
+
+def _format_version(data: bytes) -> int | None:
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    version = found.get("format_version") if isinstance(found, dict) else None
+    return version if isinstance(version, int) else None
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -175,14 +200,22 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
 def append_jsonl(path: Path, row: Any) -> None:
     """Append one object; a reader never sees half a line that was reported as written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as log:
-        log.write(_encode(row) + b"\n")
+    with path.open("ab+") as log:
+        log.write((b"" if _ends_whole(log) else b"\n") + _encode(row) + b"\n")
         log.flush()
         os.fsync(log.fileno())
 
 
+def _ends_whole(log: IO[bytes]) -> bool:
+    """Whether nothing, or a whole line, comes before: a kill may have torn the last one."""
+    if log.seek(0, os.SEEK_END) == 0:
+        return True
+    log.seek(-1, os.SEEK_END)
+    return log.read(1) == b"\n"
+
+
 def read_jsonl(path: Path) -> Iterator[Any]:
-    """The objects of a JSONL file of ours; a torn last line (a kill) is skipped."""
+    """The objects of a JSONL file of ours; a torn line (a kill) is skipped."""
     if not path.exists():
         return
     with jsonlines.open(path, loads=orjson.loads) as reader:
@@ -192,7 +225,7 @@ def read_jsonl(path: Path) -> Iterator[Any]:
             except EOFError:
                 return
             except jsonlines.InvalidLineError:
-                print(f"{path}: a line is not JSON and was skipped", file=sys.stderr)  # noqa: T201
+                LOG.warning("%s: a line is not JSON and was skipped", path)
 
 
 def _encode(row: Any) -> bytes:

@@ -55,7 +55,7 @@ def estimate(text: str) -> int:
             total += -(-len(piece) // 3)
         else:
             total += len(piece) / 2
-    return round(total / 1.16)
+    return round(total / 0.9)
 
 
 def _vocabulary(name: str) -> Path | None:

@@ -1,0 +1,139 @@
+"""Writing without loss, reading without guessing."""
+
+from importlib import import_module
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.files import (
+    append_jsonl,
+    data_dir,
+    digest_json,
+    fresh_dir,
+    read_jsonl,
+    read_record,
+    write_atomic,
+    write_jsonl,
+    write_record,
+)  # fmt: skip
+from skilljuror.models.gate import GateResult
+from skilljuror.models.record import Record
+
+
+def gate(**more):
+    return GateResult(
+        gate="layout", variant="pd", parent="source", policy="strict", verdict="pass", **more
+    )
+
+
+def test_a_record_survives_its_file(tmp_path):
+    write_record(tmp_path / "r.json", gate(checked={"files": 3}))
+    assert read_record(GateResult, tmp_path / "r.json") == gate(checked={"files": 3})
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('{"gate": "layout"}', "variant"),
+        ("{", "whole file"),
+        ('{"format_version": 99, "new": 1}', "99"),
+        (gate().model_dump_json().replace('"pass"', '"maybe"'), "verdict"),
+    ],
+)
+def test_a_wrong_record_is_one_line_naming_file_and_field(tmp_path, text, named):
+    path = tmp_path / "r.json"
+    path.write_text(text)
+    with pytest.raises(StudyError) as caught:
+        read_record(GateResult, path)
+    assert named in caught.value.message
+    assert caught.value.file == str(path)
+    assert "\n" not in caught.value.message
+
+
+def test_a_missing_record_is_named(tmp_path):
+    with pytest.raises(StudyError, match="gone"):
+        read_record(GateResult, tmp_path / "gone.json")
+
+
+def test_a_torn_line_loses_nothing_else(tmp_path, caplog):
+    log = tmp_path / "calls.jsonl"
+    append_jsonl(log, {"n": 1})
+    with log.open("ab") as torn:
+        torn.write(b'{"n": 2, "text": "cut o')
+    append_jsonl(log, {"n": 3})
+    assert [row["n"] for row in read_jsonl(log)] == [1, 3]
+    assert "skipped" in caplog.text
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    write_jsonl(path, [{"n": 1}])
+
+    def rows():
+        yield {"n": 2}
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_jsonl(path, rows())
+    assert list(read_jsonl(path)) == [{"n": 1}]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_a_failed_build_leaves_the_old_folder(tmp_path):
+    target = tmp_path / "build"
+    with fresh_dir(target) as staging:
+        write_atomic(staging / "a", "old")
+
+    def fail():
+        with fresh_dir(target) as staging:
+            write_atomic(staging / "a", "new")
+            (staging / "a" / "b").mkdir()
+
+    with pytest.raises(NotADirectoryError):
+        fail()
+    assert (target / "a").read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["build"]
+
+
+def test_a_kill_between_the_two_renames_is_put_right(tmp_path):
+    target = tmp_path / "build"
+    aside = tmp_path / ".build.old"
+    aside.mkdir()
+    (aside / "a").write_text("old")
+    with pytest.raises(KeyError), fresh_dir(target):
+        raise KeyError("planted")
+    assert (target / "a").read_text() == "old"
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text() | st.none(), min_size=1))
+def test_a_digest_does_not_depend_on_key_order(value):
+    backwards = dict(reversed(value.items()))
+    assert digest_json(value) == digest_json(backwards)
+    assert digest_json(value) != digest_json({**value, next(iter(value)): ["other"]})
+
+
+def test_data_folders_are_found_and_others_refused():
+    assert (data_dir("examples") / "study.yaml").is_file()
+    with pytest.raises(UsageError, match="transforms"):
+        data_dir("secrets")
+
+
+def test_every_record_field_is_documented():
+    for name in ("build", "gate", "study"):
+        import_module(f"skilljuror.models.{name}")
+
+    def walk(kind):
+        for sub in kind.__subclasses__():
+            yield sub
+            yield from walk(sub)
+
+    bare = [
+        f"{kind.__name__}.{name}"
+        for kind in walk(Record)
+        if kind.__module__.startswith("skilljuror.models")
+        for name, field in kind.model_fields.items()
+        if not field.description
+    ]
+    assert bare == []
