@@ -17,6 +17,7 @@ from skilljuror.errors import GateError, HarnessError, StudyError
 from skilljuror.files import RunFolder, digest_json, read_record, sha256, write_atomic, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import TrialJob
+from skilljuror.harnesses.environment import read_recipe
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.study import PlannedTask, PlannedTrial, StudyPlan, TrialRecord
@@ -76,7 +77,7 @@ def run_study(
     isolation = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options).prepare()
     run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
     with only_run(run.folder) as scratch:
-        notes = _keep_plan(run, study_file)
+        notes = [*_keep_plan(run, study_file), *_not_followed(run)]
         before = _finished(run)
         builds = _build(run, notes)
         place = Place(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
@@ -148,6 +149,16 @@ def _finished(run: _Run) -> dict[str, str]:
     return found
 
 
+def _not_followed(run: _Run) -> Iterator[str]:
+    """What the local harness cannot do of a task's Dockerfile."""
+    if run.plan.config.harness.name != "local":
+        return
+    for task in run.plan.tasks:
+        left_out = read_recipe(run.base / task.path / "environment").left_out
+        if left_out:
+            yield f"task {task.name!r}: the Dockerfile's {left_out[0]!r} was not followed"
+
+
 def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
     """task -> variant -> manifest of everything the conditions offer. Raises GateError."""
     wanted = sorted({one.variant for one in run.plan.config.conditions if one.variant})
@@ -193,7 +204,8 @@ def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[
             f" read {file}, mend the source or waive the findings with a reason",
             file=str(file),
         )
-    return [f"{where} waits for a person's review"] if manifest.verdict == "review" else []
+    told = {None: "was judged by no gate", "review": "waits for a person's review"}
+    return [f"{where} {told[manifest.verdict]}"] if manifest.verdict in told else []
 
 
 def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial) -> TrialJob:
@@ -227,7 +239,7 @@ def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> boo
         return True
     except BrokenProcessPool as error:
         raise HarnessError(
-            "a worker process died in the middle of a trial (out of memory?);"
+            "a worker process died (out of memory?), its trial is not counted;"
             " finished trials are kept: run again, with fewer jobs if memory is short"
         ) from error
     return False

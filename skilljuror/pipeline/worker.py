@@ -21,7 +21,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from skilljuror.errors import SkilljurorError, StudyError
+from skilljuror.errors import HarnessError, SkilljurorError, StudyError
 from skilljuror.files import RunFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, TrialJob
@@ -112,14 +112,19 @@ def run_trial(job: TrialJob) -> TrialRecord:
 
 
 def _run_and_keep(worker: _Worker, job: TrialJob) -> TrialRecord:
-    _refuse_changed_task(job)
     name = job.trial.trial
-    with _staging(worker.study.trials) as staging:
-        (staging / "raw").mkdir()
-        record = _attempt(worker, job, staging / "raw")
-        write_record(staging / "trial.json", record)
-        sync_tree(staging)
-        staging.replace(worker.study.trial(name))
+    try:
+        _refuse_changed_task(job)
+        with _staging(worker.study.trials) as staging:
+            (staging / "raw").mkdir()
+            record = _attempt(worker, job, staging / "raw")
+            write_record(staging / "trial.json", record)
+            sync_tree(staging)
+            staging.replace(worker.study.trial(name))
+    except OSError as error:
+        raise HarnessError(
+            f"trial {name!r} could not be kept: {error}; mend it and run again"
+        ) from error
     return record
 
 

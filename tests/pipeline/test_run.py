@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,14 +74,34 @@ def identity(out):
     return {name: folder.trial_record(name).stat().st_ino for name in folder.finished_trials()}
 
 
-def test_every_planned_trial_becomes_a_folder(tmp_path):
-    out = tmp_path / "out"
-    summary = run_study(make_study(tmp_path), out, jobs=2)
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    """One finished run of two arms: (its folder, its summary)."""
+    base = tmp_path_factory.mktemp("original")
+    study = make_study(base, variants={"a": None, "b": "baseline"})
+    return base, run_study(study, base / "out", jobs=2)
+
+
+@pytest.fixture
+def finished(original, tmp_path):
+    """A copy of the finished run: (study file, folder of the study)."""
+    shutil.copytree(original[0], tmp_path / "copy")
+    return tmp_path / "copy" / "study.yaml", tmp_path / "copy" / "out"
+
+
+def edit_json(path, **more):
+    record = json.loads(path.read_text(encoding="utf-8")) | more
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_every_planned_trial_becomes_a_folder(original):
+    base, summary = original
+    out = base / "out"
     plan = read_record(StudyPlan, out / "plan.json")
     assert sorted(trial.trial for trial in plan.trials) == RunFolder(out).finished_trials()
     assert (summary.planned, summary.finished, summary.ran) == (4, 4, 4)
     assert (summary.statuses, summary.isolation) == ({"scored": 4}, "none")
-    assert (out / "study.yaml").read_bytes() == (tmp_path / "study.yaml").read_bytes()
+    assert (out / "study.yaml").read_bytes() == (base / "study.yaml").read_bytes()
     record = read_record(TrialRecord, out / "trials/tea__a__1/trial.json")
     assert record.config_digest == plan.config_digest
     assert record.substrate_digest == plan.tasks[0].substrate_digest
@@ -93,20 +114,14 @@ def test_trials_run_in_plan_order(tmp_path):
     assert [note.split(":")[0] for note in told if note] == [one.trial for one in plan.trials]
 
 
-def test_each_arm_gets_its_variant(tmp_path):
-    out = tmp_path / "out"
-    look = 'cat "$3"/*/SKILL.md > $2/skill.txt 2>/dev/null; echo $4 > $2/seed.txt'
-    study = make_study(tmp_path, script=look, trials=1, variants={"no": None, "base": "baseline"})
-    summary = run_study(study, out)
-    bare, flat = (read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json")
-                  for arm in ("no", "base"))  # fmt: skip
-    assert (bare.variant, bare.variant_digest) == (None, None)
+def test_each_arm_gets_its_variant(original):
+    out = original[0] / "out"
+    bare, flat = (
+        read_record(TrialRecord, out / f"trials/tea__{arm}__1/trial.json") for arm in ("a", "b")
+    )
+    assert (bare.variant, bare.variant_digest, bare.skill_root) == (None, None, None)
     assert flat.variant_digest == digest_tree(out / "variants/tea/variants/baseline")
     assert bare.seed == flat.seed
-    raw = out / "trials/tea__base__1/raw/agent"
-    assert "Steep for 4 minutes." in (raw / "skill.txt").read_text(encoding="utf-8")
-    assert (raw / "seed.txt").read_text(encoding="utf-8").strip() == str(flat.seed)
-    assert summary.finished == 2
 
 
 @needs_bwrap
@@ -115,22 +130,18 @@ def test_isolated_by_default_where_possible(tmp_path):
     assert run_study(study, tmp_path / "out").isolation == "bwrap"
 
 
-def test_running_again_runs_nothing_again(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    before = identity(out)
-    again = run_study(study, out)
+def test_running_again_runs_nothing_again(finished):
+    before = identity(finished[1])
+    again = run_study(*finished)
     assert (again.finished, again.ran) == (4, 0)
-    assert identity(out) == before
+    assert identity(finished[1]) == before
 
 
-def test_only_what_is_missing_runs(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    before = identity(out)
-    (out / "trials/tea__a__2").rename(tmp_path / "lost")
-    assert run_study(study, out).ran == 1
-    after = identity(out)
+def test_only_what_is_missing_runs(finished, tmp_path):
+    before = identity(finished[1])
+    (finished[1] / "trials/tea__a__2").rename(tmp_path / "lost")
+    assert run_study(*finished).ran == 1
+    after = identity(finished[1])
     assert after.keys() == before.keys()
     assert [name for name in before if after[name] != before[name]] == ["tea__a__2"]
 
@@ -144,40 +155,40 @@ def test_only_what_is_missing_runs(tmp_path):
          "agent.options.script"),
     ],
 )  # fmt: skip
-def test_another_plan_is_refused_and_named(tmp_path, change, named):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    edit(study, **change)
+def test_another_plan_is_refused_and_named(finished, change, named):
+    edit(finished[0], **change)
     with pytest.raises(StudyError, match=f"changed since: {named}"):
-        run_study(study, out)
-    assert len(identity(out)) == 4
+        run_study(*finished)
+    assert len(identity(finished[1])) == 4
 
 
-def test_another_program_of_the_agent_is_refused(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    plan = json.loads((out / "plan.json").read_text(encoding="utf-8"))
-    (out / "plan.json").write_text(json.dumps(plan | {"agent_digest": "0"}), encoding="utf-8")
+def test_another_task_is_refused_and_named(finished):
+    write_tree(finished[0].parent, {"tea/instruction.md": "Something else.\n"})
+    with pytest.raises(StudyError, match="changed since: task tea: instruction_digest"):
+        run_study(*finished)
+
+
+def test_another_program_of_the_agent_is_refused(finished):
+    edit_json(finished[1] / "plan.json", agent_digest="0")
     with pytest.raises(StudyError, match="the agent's program"):
-        run_study(study, out)
+        run_study(*finished)
 
 
-def test_trials_without_a_plan_are_refused(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    (out / "plan.json").unlink()
+def test_trials_without_a_plan_are_refused(finished):
+    (finished[1] / "plan.json").unlink()
     with pytest.raises(StudyError, match=r"holds trials but no plan\.json"):
-        run_study(study, out)
+        run_study(*finished)
 
 
-def test_a_trial_of_another_plan_is_refused(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    run_study(study, out)
-    path = out / "trials/tea__a__1/trial.json"
-    record = json.loads(path.read_text(encoding="utf-8")) | {"config_digest": "other"}
-    path.write_text(json.dumps(record), encoding="utf-8")
+def test_a_trial_of_another_plan_is_refused(finished):
+    edit_json(finished[1] / "trials/tea__a__1/trial.json", config_digest="other")
     with pytest.raises(StudyError, match="'tea__a__1' was run under another plan"):
-        run_study(study, out)
+        run_study(*finished)
+
+
+def test_a_plan_of_another_version_is_told(finished):
+    edit_json(finished[1] / "plan.json", skilljuror_version="0.0.1")
+    assert "the plan was frozen by skilljuror 0.0.1" in run_study(*finished).notes
 
 
 def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
@@ -198,38 +209,47 @@ def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
     assert kept.items() <= identity(out).items()
 
 
-def test_a_variant_that_failed_its_gates_is_not_run(tmp_path):
-    study = make_study(tmp_path, variants={"base": "baseline"})
-    out = tmp_path / "out"
-    run_study(study, out)
-    path = out / "variants/tea/build.json"
-    record = json.loads(path.read_text(encoding="utf-8"))
-    for variant in record["variants"]:
-        variant["verdict"] = "fail"
-    path.write_text(json.dumps(record), encoding="utf-8")
+@pytest.fixture
+def variants(finished):
+    """The build's manifests, to be edited: (build.json, list of manifests)."""
+    path = finished[1] / "variants/tea/build.json"
+    return path, json.loads(path.read_text(encoding="utf-8"))["variants"]
+
+
+def test_a_variant_that_failed_its_gates_is_not_run(finished, variants):
+    edit_json(variants[0], variants=[one | {"verdict": "fail"} for one in variants[1]])
     with pytest.raises(GateError, match="'baseline' of task 'tea' failed its gates"):
-        run_study(study, out)
+        run_study(*finished)
 
 
-def test_a_variant_edited_after_its_build_is_not_run(tmp_path):
-    study, out = make_study(tmp_path, variants={"base": "baseline"}), tmp_path / "out"
-    run_study(study, out)
-    (out / "trials/tea__base__1").rename(tmp_path / "lost")
-    root = next((out / "variants/tea/variants/baseline").rglob("SKILL.md"))
+@pytest.mark.parametrize(
+    ("verdict", "told"), [("review", "waits for a person's review"), (None, "judged by no gate")]
+)
+def test_a_variant_that_is_not_cleared_is_told(finished, variants, verdict, told):
+    edit_json(variants[0], variants=[one | {"verdict": verdict} for one in variants[1]])
+    assert [note for note in run_study(*finished).notes if told in note]
+
+
+def test_a_variant_edited_after_its_build_is_not_run(finished, tmp_path):
+    (finished[1] / "trials/tea__b__1").rename(tmp_path / "lost")
+    root = next((finished[1] / "variants/tea/variants/baseline").rglob("SKILL.md"))
     root.write_text(SKILL.replace("4", "9"), encoding="utf-8")
     with pytest.raises(HarnessError, match="changed after its gates"):
-        run_study(study, out)
+        run_study(*finished)
 
 
-def test_an_unknown_variant_is_named(tmp_path):
-    study = make_study(tmp_path, variants={"base": "baseline"})
-    out = tmp_path / "out"
-    run_study(study, out)
-    path = out / "variants/tea/build.json"
-    record = json.loads(path.read_text(encoding="utf-8")) | {"variants": []}
-    path.write_text(json.dumps(record), encoding="utf-8")
+def test_a_variant_that_was_not_built_is_named(finished, variants):
+    edit_json(variants[0], variants=[])
     with pytest.raises(StudyError, match="has no variant 'baseline'"):
-        run_study(study, out)
+        run_study(*finished)
+
+
+def test_what_the_dockerfile_asks_in_vain_is_told(tmp_path):
+    study = make_study(tmp_path, trials=1, variants={"a": None})
+    write_tree(tmp_path, {"tea/environment/Dockerfile": "FROM x\nRUN apt-get install tea\n"})
+    assert (
+        "'RUN apt-get install tea' was not followed" in run_study(study, tmp_path / "out").notes[0]
+    )
 
 
 def faulty(tmp_path, fault):
@@ -258,11 +278,17 @@ def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, said)
     assert len(list((out / "trials").glob(".*"))) <= 1
 
 
-def test_two_runs_do_not_interleave(tmp_path):
-    study, out = make_study(tmp_path), tmp_path / "out"
-    with only_run(RunFolder(out)), pytest.raises(StudyError, match=f"process {os.getpid()}"):
-        run_study(study, out)
-    assert run_study(study, out).finished == 4
+def test_two_runs_do_not_interleave(finished):
+    holder = f"process {os.getpid()}"
+    with only_run(RunFolder(finished[1])), pytest.raises(StudyError, match=holder):
+        run_study(*finished)
+    assert run_study(*finished).finished == 4
+
+
+def test_a_trial_that_cannot_be_kept_stops_the_run(finished, tmp_path):
+    (finished[1] / "trials/tea__a__1/trial.json").rename(tmp_path / "lost")
+    with pytest.raises(HarnessError, match="'tea__a__1' could not be kept"):
+        run_study(*finished)
 
 
 @pytest.fixture
