@@ -15,11 +15,12 @@ from skilljuror.knowledge.classes import is_root_name
 from skilljuror.models.bundle import Blob, Bundle, BundleIssue
 
 
-def load_bundle(path: Path, name: str | None = None) -> Bundle:
+def load_bundle(path: Path, name: str | None = None, *, inspect: bool = True) -> Bundle:
     """The bundle at `path`; nothing in it is executed, imported or followed.
 
     Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
-    own name. `name` is the slug of the source, by default that of the folder. Raises BundleError.
+    own name. `name` is the slug of the source, by default that of the folder. `inspect=False`
+    leaves out what is only told to a reader: the issues. Raises BundleError.
     """
     path = Path(path)
     if path.is_dir():
@@ -35,17 +36,19 @@ def load_bundle(path: Path, name: str | None = None) -> Bundle:
         check_name(folder, str(path))
         files = {f"{folder}/{inner}": blob for inner, blob in files.items()}
         issues = [_moved(issue, folder) for issue in issues]
-    return make_bundle(name or slug(label), files, str(path), issues)
+    return make_bundle(name or slug(label), files, str(path), issues if inspect else None)
 
 
 def make_bundle(
     name: str, files: dict[str, Blob], source: str = "", issues: list[BundleIssue] | None = None
 ) -> Bundle:
-    """A Bundle from files in memory, with its skills found and its issues noted."""
+    """A Bundle from files in memory, with its skills found; with its issues unless None."""
     ordered = {path: files[path] for path in sorted(files, key=str.encode)}
     skills = find_skills(ordered)
+    if issues is None:
+        return Bundle(name, ordered, skills, source)
     found = [
-        *(issues or ()),
+        *issues,
         *_collisions(ordered),
         *skill_issues(ordered, skills),
         *content_issues(ordered),

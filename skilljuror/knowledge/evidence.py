@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown import Document, document_of
 from skilljuror.knowledge.markers import embedded_files, is_marker
 from skilljuror.knowledge.text import Text
 from skilljuror.models.bundle import Blob
@@ -51,7 +51,7 @@ def folded(lines: Iterable[str]) -> list[str]:
 
 
 def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
-    document = Document(lines)
+    document = document_of(lines)
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
     for html, start, end in document.html:
@@ -61,10 +61,15 @@ def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
             if any(line.strip() for line in content):
                 fences[content] += 1
         elif not (kind == "heading" and _marks(document, start)):
-            blocks[f"{kind}\0{body}"] += 1
+            blocks[f"{kind}\0{_without_tails(body)}"] += 1
     found.blocks[path] = blocks
     found.fences[path] = fences
     found.whole[path] = lines
+
+
+def _without_tails(html: str) -> str:
+    """HTML without the blank lines at the end of code, which an unclosed fence picks up."""
+    return "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
 
 
 def _content(lines: Sequence[str]) -> Lines:
@@ -125,5 +130,5 @@ def words(texts: Iterable[str]) -> set[str]:
 
 def carried_blobs(root: Text) -> dict[str, Blob]:
     """The files a flat SKILL.md carries in fences, by path."""
-    found = embedded_files(Document(root.lines))
+    found = embedded_files(document_of(root.lines))
     return {file.path: file.blob for file in found if file.fenced}

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore, inline, text_join
 from markdown_it.token import Token
 
 from skilljuror.knowledge.frontmatter import frontmatter_end
 
 _PARSER = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_BLOCKS.core.ruler.disable(["inline", "text_join"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Document:
         self.skip = frontmatter_end(self.lines) if skip is None else skip
         self.env: dict[str, Any] = {}
         source = [""] * self.skip + [_clean(line) for line in self.lines[self.skip :]]
-        self.tokens = _PARSER.parse("\n".join(source) + "\n", self.env)
+        self.tokens = _BLOCKS.parse("\n".join(source) + "\n", self.env)
 
     @cached_property
     def headings(self) -> tuple[Heading, ...]:
@@ -115,9 +118,18 @@ class Document:
         )
 
     @cached_property
+    def inlined(self) -> list[Token]:
+        """The tokens with their inline text parsed, which most readers of blocks never need."""
+        state = StateCore("", _PARSER, self.env, self.tokens)
+        inline(state)
+        text_join(state)
+        return self.tokens
+
+    @cached_property
     def html(self) -> tuple[tuple[str, int, int], ...]:
         """Every top-level block as (HTML, start, end); heading levels are folded into one."""
         found: list[tuple[str, int, int]] = []
+        _ = self.inlined
         number = 0
         while number < len(self.tokens):
             last = _closing(self.tokens, number)
@@ -138,6 +150,12 @@ class Document:
             if top and token.map and start <= token.map[0] < end:
                 return " ".join(self.tokens[number + 1].content.split())
         return None
+
+
+@lru_cache(maxsize=256)
+def document_of(lines: tuple[str, ...]) -> Document:
+    """The index of a file, kept for the next stage that asks for the same text."""
+    return Document(lines)
 
 
 def _clean(line: str) -> str:
@@ -167,15 +185,16 @@ def is_closed(lines: Sequence[str]) -> bool:
     return bool(headings) and headings[-1].start == len(probe) - 1
 
 
-def closer(lines: Sequence[str]) -> str | None:
-    """The line that closes what the lines leave open: "" when nothing is, None when none does."""
-    blocks = Document(lines, skip=0).blocks
-    tail = lines[blocks[-1].start :] if blocks else lines
+def closer(document: Document) -> str | None:
+    """The line that closes what the file leaves open: "" when nothing is, None when none does."""
+    last = document.blocks[-1] if document.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    tail = document.lines[last.start :]
     if is_closed(tail):
         return ""
-    longest = max((len(block.markup) for block in blocks[-1:]), default=3)
-    own = [blocks[-1].markup] if blocks[-1].kind == "fence" and longest > 5 else []
-    return next((line for line in [*CLOSERS, *own] if is_closed([*tail, line])), None)
+    own = [last.markup] if last.kind == "fence" else []
+    return next((line for line in [*own, *CLOSERS] if is_closed([*tail, line])), None)
 
 
 def plain(source: str) -> str:

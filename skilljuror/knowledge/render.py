@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.headings import can_shift, shift_line
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown import Document, document_of
 from skilljuror.knowledge.templates import fill
 from skilljuror.knowledge.text import Text, read_text, with_flags, write_text
 from skilljuror.models.bundle import Blob, Bundle
@@ -18,7 +18,6 @@ class Sources:
     def __init__(self, files: Mapping[str, Blob]) -> None:
         self.files = files
         self._texts: dict[str, Text] = {}
-        self._documents: dict[str, Document] = {}
 
     def text(self, path: str) -> Text:
         """The lines of a file. Raises TransformError when it is missing or binary."""
@@ -32,9 +31,7 @@ class Sources:
 
     def document(self, path: str) -> Document:
         """The Markdown index of a file."""
-        if path not in self._documents:
-            self._documents[path] = Document(self.text(path).lines)
-        return self._documents[path]
+        return document_of(self.text(path).lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,8 @@ def copied(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
 def undo(planned: PlannedFile, variant: Sources) -> Iterator[tuple[str, int, str]]:
     """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
     lines = variant.text(planned.path).lines
-    headings = {one.start for one in variant.document(planned.path).headings}
+    shifted = any(piece.shift for piece, _ in copied(planned))
+    headings = {one.start for one in variant.document(planned.path).headings} if shifted else set()
     for piece, first in copied(planned):
         before = {change.line: change for change in piece.substitutions}
         for number in range(piece.start, piece.end + 1):

@@ -26,16 +26,19 @@ TEMPLATES: dict[str, str] = {
     "definition": "{line}",
     "routing": "## Supporting files",
     "routing-lead": "Open a file when its row fits the step at hand; paths start at this folder.",
-    "row-topics": "- [{path}]({link}): open when the task involves {topics}.",
-    "row-topics-cue": "- [{path}]({link}): open when the task involves {topics}. Why: {cue}",
-    "row-cue": "- [{path}]({link}): open when this applies: {cue}",
-    "row-script": "- `{path}`: run or open when a step names it.",
-    "row-script-cue": "- `{path}`: run or open when a step names it. Why: {cue}",
-    "row-file": "- `{path}`: open when a step names it.",
-    "row-file-cue": "- `{path}`: open when a step names it. Why: {cue}",
-    "row-folder": "- `{path}/` ({count} files: {names}): open one when a step names it.",
+    "row-read": "- [{path}]({link}): read when the task involves {topics}.",
+    "row-read-why": "- [{path}]({link}): read when the task involves {topics}. Why: {cue}",
+    "row-why": "- [{path}]({link}): read when this applies: {cue}",
+    "row-parts": "- `{path}/` ({count} files: {names}): parts of {whole}; read one when that file names it.",
+    "row-use": "- `{path}`: use for {topics}.",
+    "row-use-why": "- `{path}`: use for {topics}. Why: {cue}",
+    "row-call": "- `{path}`: use when a step calls it.",
+    "row-call-why": "- `{path}`: use when a step calls it. Why: {cue}",
+    "row-folder": "- `{path}/` ({count} files: {names}): use one when a step names it.",
     "row-data": "- `{path}`: data; use when a step or a script names it.",
+    "row-data-why": "- `{path}`: data; use when a step or a script names it. Why: {cue}",
     "row-data-folder": "- `{path}/` ({count} files: {names}): data; use when a step or a script names it.",
+    "row-terms": "- `{path}`: terms of use.",
     "reference-title": "# {title}",
     "contents": "## Contents",
     "contents-row": "- {title}",
@@ -44,7 +47,7 @@ TEMPLATES: dict[str, str] = {
 
 FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition"})
 """Templates whose line is punctuation or a copy, so that its text alone does not name it."""
-COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link"})
+COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "line"})
 """Holes that are not filled with words of the source: counts, marks, and links made of paths."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")

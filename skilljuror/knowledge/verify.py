@@ -8,6 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from posixpath import join, normpath
+from urllib.parse import unquote
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.classes import is_root_name, resource_class
@@ -18,7 +20,7 @@ from skilljuror.knowledge.evidence import (
     missing_blocks,
     words,
 )
-from skilljuror.knowledge.headings import shift_line
+from skilljuror.knowledge.headings import anchors, shift_line
 from skilljuror.knowledge.markers import is_marker
 from skilljuror.knowledge.render import Sources, carried, copied, rebuild, render, spans
 from skilljuror.knowledge.templates import COUNTED, recognise
@@ -28,7 +30,7 @@ from skilljuror.models.plan import Generated, Plan, Substitution
 
 SHOWN = 5
 """Problems of one kind that are listed; the rest are counted."""
-_CHANGING = re.compile(r"[^\s()\[\]`\"'<>|,;]+")
+_TOKEN = re.compile(r"[^\s()\[\]{}`\"'<>|,;:=]+")
 
 
 def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
@@ -106,27 +108,39 @@ def _may_go(line: str) -> bool:
 
 
 def _changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
-    """Substitutions change paths and anchors only."""
+    """Substitutions change paths and anchors only, to something that the variant has."""
+    known = Targets(variant)
     for file in plan.files:
         for change in (one for piece, _ in copied(file) for one in piece.substitutions):
-            if not _only_paths(change):
+            if not _only_paths(change, file.path, known):
                 yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
 
 
-def _only_paths(change: Substitution) -> bool:
-    """Whether two lines agree outside path-like tokens, and in their number of tokens."""
-    before, after = _CHANGING.findall(change.before), _CHANGING.findall(change.after)
-    frame = _CHANGING.sub("x", change.before) == _CHANGING.sub("x", change.after)
-    different = [(old, new) for old, new in zip(before, after, strict=False) if old != new]
-    return (
-        frame
-        and len(before) == len(after)
-        and all(_is_path(old) and _is_path(new) for old, new in different)
-    )
+def _only_paths(change: Substitution, path: str, known: "Targets") -> bool:
+    """Whether two lines agree outside path tokens, and each new token names what is there."""
+    before, after = _TOKEN.findall(change.before), _TOKEN.findall(change.after)
+    if _TOKEN.sub("x", change.before) != _TOKEN.sub("x", change.after):
+        return False
+    return all(known.has(new, path) for old, new in zip(before, after, strict=True) if old != new)
 
 
-def _is_path(token: str) -> bool:
-    return any(mark in token for mark in "./#~")
+class Targets:
+    """What a path or an anchor in a variant may name."""
+
+    def __init__(self, variant: Bundle) -> None:
+        self.sources = Sources(variant.files)
+        self.paths = set(variant.files)
+        self.paths |= {str(up) for path in variant.files for up in PurePosixPath(path).parents}
+        self.folders = [skill.directory for skill in variant.skills]
+
+    def has(self, token: str, page: str) -> bool:
+        """Whether the token names a file, a folder or an anchor, from the page or a skill."""
+        path, _, anchor = unquote(token.rstrip(".,:;!?*_").lstrip("*_")).partition("#")
+        if not path:
+            titles = [one.title for one in self.sources.document(page).headings]
+            return anchor in anchors(titles)
+        folders = [str(PurePosixPath(page).parent), *self.folders]
+        return any(normpath(join(folder, path)) in self.paths for folder in folders)
 
 
 def _made_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:

@@ -49,7 +49,7 @@ def build_source(
             plan = transform.plan(parent, options)
             folder = staging / VARIANTS / transform.variant
             write_bundle(render(plan, parent), folder)
-            variant = load_bundle(folder, bundle.name)
+            variant = load_bundle(folder, bundle.name, inspect=False)
             _prove(plan, parent, variant)
             made[transform.variant], plans[transform.variant] = variant, plan
         record = _record(made, plans, options)
@@ -165,7 +165,9 @@ def verify_build(target: Path) -> tuple[str, ...]:
     made: dict[str, Bundle] = {}
     problems: list[str] = []
     for entry in record.variants:
-        made[entry.variant] = load_bundle(target / VARIANTS / entry.variant, record.name)
+        made[entry.variant] = load_bundle(
+            target / VARIANTS / entry.variant, record.name, inspect=False
+        )
         if made[entry.variant].digest != entry.tree_digest:
             problems.append(f"{entry.variant}: the files are not those that were built")
     if "origin" in made and made["origin"].digest == record.source.tree_digest:

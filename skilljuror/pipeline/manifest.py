@@ -1,5 +1,6 @@
 """Manifests of variants, and plans as JSON."""
 
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -59,8 +60,14 @@ def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
         resource_class=kind if root or kind != "root" else "support",
         executable=blob.executable,
         lines=len(text.lines) if text else None,
-        tokens=count("\n".join(text.lines)) if text else None,
+        tokens=_tokens(blob) if text else None,
     )
+
+
+@lru_cache(maxsize=1024)
+def _tokens(blob: Blob) -> int:
+    """Tokens of a text file; most files stand in several variants."""
+    return count(blob.text or "")
 
 
 def plan_to_json(plan: Plan) -> Any:

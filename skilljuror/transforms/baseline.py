@@ -15,9 +15,10 @@ from skilljuror.transforms.flatten import (
     class_of,
     files_beside,
     files_of,
+    finished,
     omit,
+    require_skills,
 )
-from skilljuror.transforms.origin_flat import finished, require_skills
 from skilljuror.transforms.page import Page
 
 
@@ -47,8 +48,7 @@ class Baseline:
         else:
             _several(flattener)
         _beside(flattener, beside)
-        flat.files.append(page.planned())
-        return finished(self.variant, self.parent, flat)
+        return finished(self.variant, self.parent, flat, sources)
 
 
 def _single(flattener: Flattener, skill: Skill) -> None:
@@ -71,6 +71,7 @@ def _section(flattener: Flattener, skill: Skill) -> None:
     """One skill as a section of its own: title, frontmatter in a fence, body, files."""
     page, files = flattener.page, files_of(flattener.bundle, skill)
     page.make("blank")
+    flattener.shown[skill.path] = (page.path, len(page.lines))
     page.make("skill-title", title=_title(skill))
     _configuration(flattener, skill)
     if any(flattener.bundle.files[path].data.strip() for path in files):

@@ -1,45 +1,54 @@
-"""Cues: the words of the source that say what a file is for."""
+"""Cues: the words of the source that say when a file is wanted and why."""
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.markdown import Document, plain
 from skilljuror.knowledge.markers import is_marker
+from skilljuror.transforms.sections import FlatSkill
 
-MAX_CUE = 200
-MAX_TOPICS = 6
-MAX_TOPIC_CHARS = 220
+MAX_CUE = 220
+MAX_TOPICS = 5
+MAX_TOPIC_CHARS = 180
+MAX_HEADING = 90
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:[-*+]|\d{1,3}[.)])?\s*")
+_TRIGGER = re.compile(
+    r"\b(when|if|for|before|after|see|read|use|consult|refer|follow|load|run|needs?|contains?)\b",
+    re.IGNORECASE,
+)
 _COMMENT = re.compile(r"^\s{0,8}(?:#|//|--|;|\*|/\*\*?)+!?\s?(.*?)\s*(?:\*/)?$")
 _DEFINES = re.compile(
     r"^(?:export\s)?(?:async\s)?(?:def|class|function|func|fn|theorem|lemma)\s+(\w+)", re.MULTILINE
 )
 
 
-def topics(titles: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place where the text names a file."""
+
+    sentence: str
+    """The sentence, without its marks; "" for code."""
+    heading: str
+    """Title of the section it stands in; "" before the first."""
+
+
+def topics(titles: Iterable[str]) -> str:
     """The distinct headings, joined; cut to whole headings."""
-    seen = list(dict.fromkeys(_topic(title) for title in titles))
     chosen: list[str] = []
-    for title in seen:
+    for title in dict.fromkeys(_topic(title) for title in titles):
         size = sum(len(one) + 2 for one in chosen) + len(title)
         if title and len(chosen) < MAX_TOPICS and (not chosen or size <= MAX_TOPIC_CHARS):
             chosen.append(title)
-    return ", ".join(chosen)[: 2 * MAX_TOPIC_CHARS]
+    return ", ".join(chosen)
 
 
 def _topic(title: str) -> str:
-    return "" if is_marker(title) else plain(title).strip().rstrip(".:;,")
-
-
-def first_sentence(document: Document, start: int = 0, end: int | None = None) -> str:
-    """The first sentence of prose that stands on its own; "" when there is none."""
-    stop = len(document.lines) if end is None else end
-    found = document.paragraph(start, stop)
-    told = plain(found) if found else ""
-    sentence = _SENTENCE_END.split(told, maxsplit=1)[0] if told else ""
-    return "" if len(sentence) < 20 or sentence.endswith(":") else clip(sentence)
+    told = "" if is_marker(title) else plain(title).strip().rstrip(".:;,")
+    return clip(told, MAX_HEADING)
 
 
 def clip(text: str, limit: int = MAX_CUE) -> str:
@@ -47,16 +56,27 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
     folded = " ".join(text.split())
     if len(folded) <= limit:
         return folded
-    return folded[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:")
+    return folded[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:-")
+
+
+def first_sentence(document: Document, start: int = 0, end: int | None = None) -> str:
+    """The first sentence of prose that stands on its own; "" when there is none."""
+    stop = len(document.lines) if end is None else end
+    found = document.paragraph(start, stop)
+    told = plain(found) if found else ""
+    sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
+    return "" if len(sentence) < 20 or sentence.endswith(":") else clip(sentence)
 
 
 def code_cue(path: str, text: str) -> str:
-    """What a script says of itself: docstring, leading comment, or the names it defines."""
+    """What a script says of itself: docstring or leading comment; "" when it says nothing."""
     told = _docstring(path, text) or _leading_comment(text)
-    if told:
-        return clip(_SENTENCE_END.split(told, maxsplit=1)[0])
-    names = list(dict.fromkeys(_DEFINES.findall(text)))[:4]
-    return ", ".join(names)
+    return clip(_SENTENCE_END.split(told, maxsplit=1)[0]) if told else ""
+
+
+def defined_names(text: str) -> str:
+    """The first names a script defines."""
+    return ", ".join(list(dict.fromkeys(_DEFINES.findall(text)))[:4])
 
 
 def _docstring(path: str, text: str) -> str:
@@ -73,24 +93,52 @@ def _leading_comment(text: str) -> str:
     said: list[str] = []
     for line in text.split("\n")[:30]:
         match = _COMMENT.match(line)
-        if line.startswith("#!") or (match and not match[1].strip() and not said):
-            continue
-        if match is None or not match[1].strip():
-            if said or line.strip():
-                break
-            continue
-        said.append(match[1].strip())
-    told = " ".join(said)
-    return told if len(told) >= 10 and any(char.isalpha() for char in told) else ""
+        told = match[1].strip() if match and not line.startswith("#!") else ""
+        if told:
+            said.append(told)
+        elif said or not (match or not line.strip()):
+            break
+    whole = " ".join(said)
+    return whole if len(whole) >= 10 and any(char.isalpha() for char in whole) else ""
 
 
-def mention(flat: Document, name: str) -> str:
-    """The first sentence of prose that names the file."""
-    for number in sorted(flat.prose):
-        line = flat.lines[number]
-        if name in line and not is_marker(line.lstrip("# ").strip()):
-            told = plain(line.strip().lstrip("#>-*+0123456789. |").replace("|", " "))
-            sentence = next((one for one in _SENTENCE_END.split(told) if name in one), told)
-            if len(sentence) > len(name) + 12:
-                return clip(sentence)
-    return ""
+def mentions(flat: FlatSkill, names: Sequence[str], own: tuple[int, int]) -> list[Mention]:
+    """Where the text outside `own` (the file's section) names the file, in order."""
+    pattern = re.compile(
+        rf"(?<![\w.-])(?:{'|'.join(re.escape(name) for name in names)})(?![\w-]|\.\w)",
+        re.IGNORECASE,
+    )
+    return [
+        found
+        for line, text in enumerate(flat.lines)
+        if not own[0] <= line < own[1] and pattern.search(text)
+        for found in _mention(flat, line, pattern)
+    ]
+
+
+def _mention(flat: FlatSkill, line: int, pattern: re.Pattern[str]) -> Iterator[Mention]:
+    above = [one for one in flat.document.headings if one.start <= line]
+    if above and above[-1].start == line and is_marker(above[-1].title):
+        return
+    heading = next((one.title for one in reversed(above) if not is_marker(one.title)), "")
+    if line not in flat.document.prose or (above and above[-1].start == line):
+        yield Mention("", heading)
+        return
+    cells = [cell.strip() for cell in flat.lines[line].strip().strip("|").split("|")]
+    told = plain(_LIST_MARK.sub("", " – ".join(cells) if len(cells) > 1 else cells[0], count=1))
+    sentence = next((one for one in _SENTENCE_END.split(told) if pattern.search(one)), told)
+    yield Mention(clip(sentence), heading)
+
+
+def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:
+    """The sentence that tells most about when to open the file; "" when none tells anything."""
+    told = []
+    for number, mention in enumerate(found):
+        rest = mention.sentence
+        for name in names:
+            rest = rest.replace(name, " ")
+        words = re.findall(r"[^\W\d_]{2,}", rest)
+        if len(words) >= 3:
+            hints = len(_TRIGGER.findall(rest))
+            told.append((min(hints, 3) + min(len(words), 8) / 8, -number, mention.sentence))
+    return max(told)[2] if told else ""

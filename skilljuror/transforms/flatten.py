@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from skilljuror.errors import TransformError
 from skilljuror.knowledge.classes import is_markdown, is_root_name, resource_class
 from skilljuror.knowledge.frontmatter import frontmatter_end
 from skilljuror.knowledge.headings import can_shift
@@ -11,7 +12,8 @@ from skilljuror.knowledge.markdown import Document, closer
 from skilljuror.knowledge.markers import fence_for, info_of, is_marker, kind_of
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle, ResourceClass, Skill
-from skilljuror.models.plan import Omitted, PlannedFile
+from skilljuror.models.plan import Omitted, Plan
+from skilljuror.transforms.anchoring import linked, places_of
 from skilljuror.transforms.describe import description_of, quoted, skill_slug
 from skilljuror.transforms.labels import Labels
 from skilljuror.transforms.page import Page
@@ -23,7 +25,8 @@ MARKER_LEVEL = 2
 class Flat:
     """The parts of a plan that flattening gathers."""
 
-    files: list[PlannedFile] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
+    shown: dict[str, tuple[str, int]] = field(default_factory=dict)
     sidecars: dict[str, str] = field(default_factory=dict)
     dropped: dict[str, str] = field(default_factory=dict)
     flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -39,12 +42,13 @@ class Flattener:
         self.sources = sources
         self.page = page
         self.flat = flat
+        flat.pages.append(page)
         self.labels = Labels()
         self.base = str(PurePosixPath(page.path).parent)
         self.strip = ""
         """Folder that is cut from the paths shown in markers."""
-        self.shown: dict[str, str] = {}
-        """Embedded file -> path in its marker."""
+        self.shown = flat.shown
+        """Source file -> this page, and the 0-based line of the heading of its section."""
         self.tagged = looks_forged(bundle, sources)
 
     def frontmatter(self, skill: Skill) -> None:
@@ -72,13 +76,15 @@ class Flattener:
         self._note_flags(skill.path)
         start = frontmatter_end(text.lines)
         if start >= len(text.lines):
+            self.page.copy(skill.path, start + 1, start)
             return
         body = text.lines[start:]
-        close = closer(body)
+        close = closer(self.sources.document(skill.path))
         if close is None or (self.shown_alone(skill) and not self.labels.fits(body)):
             self.fence(skill.path, f"{PurePosixPath(skill.directory)}/SKILL.md", start + 1)
             return
         self.labels.add(body)
+        self.shown.setdefault(skill.path, (self.page.path, -1))
         shift = _demotion(self.sources.document(skill.path), least)
         self.page.copy(skill.path, start + 1, len(text.lines), shift)
         if close:
@@ -108,13 +114,12 @@ class Flattener:
     def _embed_text(self, path: str, *, code: bool) -> None:
         shown = self.relative(path)
         lines = self.sources.text(path).lines
-        self.shown[path] = shown
         if is_markdown(path) and not self.tagged:
             document = self.sources.document(path)
             levels = _levels_as_prose(document)
             if levels is not None and self.labels.fits(lines):
                 self.labels.add(lines)
-                self._marker(kind_of(path, code), shown)
+                self._marker(path, kind_of(path, code), shown)
                 self.page.copy(path, 1, len(lines), levels)
                 return
         self.fence(path, shown, 1, code=code)
@@ -124,15 +129,15 @@ class Flattener:
         text = self.sources.text(path)
         lines = text.lines[start - 1 :]
         executable = self.bundle.files[path].executable and code
-        self._marker(kind_of(path, code), shown)
-        self.shown[path] = shown
+        self._marker(path, kind_of(path, code), shown)
         fence = fence_for(lines)
         self.page.make("fence-open", fence=fence, info=info_of(path, text, executable, self.tagged))
         self.page.copy(path, start, len(text.lines))
         self.page.make("fence-close", fence=fence)
 
-    def _marker(self, kind: str, shown: str) -> None:
+    def _marker(self, path: str, kind: str, shown: str) -> None:
         self.page.gap()
+        self.shown[path] = (self.page.path, len(self.page.lines))
         self.page.make("marker", hashes="#" * MARKER_LEVEL, kind=kind, path=shown)
         self.page.make("blank")
 
@@ -188,7 +193,7 @@ def _demotion(document: Document, least: int) -> int:
 
 def _levels_as_prose(document: Document) -> int | None:
     """Levels to add so that a file may stand as prose below its marker; None when it may not."""
-    if document.skip or closer(document.lines) != "":
+    if document.skip or closer(document) != "":
         return None
     top = min((heading.level for heading in document.headings), default=MARKER_LEVEL + 1)
     levels = max(0, MARKER_LEVEL + 1 - top)
@@ -199,3 +204,27 @@ def omit(flat: Flat, sources: Sources, path: str, numbers: Iterable[int]) -> Non
     """Record lines (1-based) that the variant does not carry."""
     lines: Sequence[str] = sources.text(path).lines
     flat.omitted += [Omitted(path, number, lines[number - 1]) for number in numbers]
+
+
+def finished(variant: str, parent: str, flat: Flat, sources: Sources) -> Plan:
+    """The plan from its gathered parts, links set right."""
+    places = places_of(flat.pages, flat.shown, flat.sidecars)
+    return Plan(
+        variant,
+        parent,
+        tuple(linked(flat.pages, places, sources)),
+        sidecars=dict(sorted(flat.sidecars.items())),
+        dropped=dict(sorted(flat.dropped.items())),
+        flags=dict(sorted(flat.flags.items())),
+        omitted=tuple(flat.omitted),
+        notes=tuple(flat.notes),
+    )
+
+
+def require_skills(parent: Bundle) -> None:
+    """Raises TransformError for a bundle without any skill."""
+    if not parent.skills:
+        raise TransformError(
+            f"bundle {parent.name!r} has no SKILL.md in any folder; point at a skill's folder, or "
+            "at a folder of skills"
+        )

@@ -2,11 +2,18 @@
 
 from typing import Any, ClassVar
 
-from skilljuror.errors import TransformError
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
-from skilljuror.transforms.flatten import Flat, Flattener, class_of, files_beside, files_of
+from skilljuror.transforms.flatten import (
+    Flat,
+    Flattener,
+    class_of,
+    files_beside,
+    files_of,
+    finished,
+    require_skills,
+)
 from skilljuror.transforms.page import Page
 
 
@@ -32,28 +39,4 @@ class OriginFlat:
                     flat.sidecars[path] = path
                 else:
                     flattener.embed(path)
-            flat.files.append(page.planned())
-        return finished(self.variant, self.parent, flat)
-
-
-def require_skills(parent: Bundle) -> None:
-    """Raises TransformError for a bundle without any skill."""
-    if not parent.skills:
-        raise TransformError(
-            f"bundle {parent.name!r} has no SKILL.md in any folder; point at a skill's folder, or "
-            "at a folder of skills"
-        )
-
-
-def finished(variant: str, parent: str, flat: Flat) -> Plan:
-    """The plan from its gathered parts."""
-    return Plan(
-        variant,
-        parent,
-        tuple(flat.files),
-        sidecars=dict(sorted(flat.sidecars.items())),
-        dropped=dict(sorted(flat.dropped.items())),
-        flags=dict(sorted(flat.flags.items())),
-        omitted=tuple(flat.omitted),
-        notes=tuple(flat.notes),
-    )
+        return finished(self.variant, self.parent, flat, sources)

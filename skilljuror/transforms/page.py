@@ -1,5 +1,7 @@
 """A page in the making: pieces, and the lines they will render to."""
 
+from collections.abc import Sequence
+
 from skilljuror.knowledge.headings import shift_line
 from skilljuror.knowledge.render import Sources
 from skilljuror.knowledge.templates import fill
@@ -26,9 +28,7 @@ class Page:
             self.make("blank")
 
     def copy(self, source: str, start: int, end: int, shift: int = 0) -> None:
-        """Add lines `start..end` (1-based, inclusive) of a parent file."""
-        if end < start:
-            return
+        """Add lines `start..end` (1-based, inclusive) of a parent file; none when end < start."""
         self.pieces.append(Copy(source, start, end, shift))
         lines = list(self.sources.text(source).lines[start - 1 : end])
         if shift:
@@ -37,6 +37,22 @@ class Page:
                     place = heading.start - start + 1
                     lines[place] = shift_line(lines[place], shift)
         self.lines += lines
+
+    def insert(self, place: int, made: Sequence[tuple[str, dict[str, str]]]) -> None:
+        """Put generated lines before piece number `place`, with blank lines around them."""
+        lines = [("blank", {}), *made, ("blank", {})]
+        at = sum(
+            1 if isinstance(piece, Generated) else max(0, piece.end - piece.start + 1)
+            for piece in self.pieces[:place]
+        )
+        self.pieces[place:place] = [Generated(name, dict(params)) for name, params in lines]
+        self.lines[at:at] = [fill(name, params) for name, params in lines]
+
+    def is_fenced(self, piece: Copy) -> bool:
+        """Whether a piece stands inside a generated fence."""
+        place = next(number for number, one in enumerate(self.pieces) if one is piece)
+        before = self.pieces[place - 1] if place else None
+        return isinstance(before, Generated) and before.template == "fence-open"
 
     def planned(self, *, executable: bool = False) -> PlannedFile:
         """The finished file: LF line ends, a final newline."""

@@ -1,19 +1,27 @@
 """pd: Progressive Disclosure. A short root that routes to files opened on demand."""
 
-from pathlib import PurePosixPath
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
+from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Copy, Omitted, Plan
-from skilljuror.transforms.choose import choose
-from skilljuror.transforms.disclose import Disclosure
-from skilljuror.transforms.sections import FlatSkill, Group
+from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
+from skilljuror.transforms.choose import Budget, Chooser, carry_bare
+from skilljuror.transforms.labels import supply
+from skilljuror.transforms.layout import Layout
+from skilljuror.transforms.moves import Moves
+from skilljuror.transforms.page import Page
+from skilljuror.transforms.routing import Routing, Row
+from skilljuror.transforms.sections import FlatSkill, Group, joined
 
 ROOT_LINES = 220
 """Lines of the root, frontmatter and routing table included."""
-ROUNDS = 8
+MERGE_TOKENS = 800
+"""Estimated tokens up to which neighbouring sections share a reference."""
+ROUNDS = 10
 
 
 class ProgressiveDisclosure:
@@ -24,64 +32,98 @@ class ProgressiveDisclosure:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan. `params["root_lines"]` overrides the root's budget of lines."""
-        if len(parent.skills) != 1:
-            raise TransformError(
-                f"{self.variant!r} is made from a bundle of exactly one skill; {parent.name!r} has "
-                f"{len(parent.skills)}; build the baseline first"
-            )
-        path = parent.skills[0].path
-        sources = Sources(parent.files)
-        flat = FlatSkill(path, sources.document(path))
+        flat, sources = flat_skill(parent, self.variant)
         limit = int(params.get("root_lines", ROOT_LINES))
-        disclosure = _within(parent, sources, flat, limit)
+        draft = _within(parent, sources, flat, limit)
+        return draft.plan(self.variant)
+
+
+def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, Sources]:
+    """The one skill of a flat bundle. Raises TransformError for any other bundle."""
+    if len(parent.skills) != 1:
+        raise TransformError(
+            f"{variant!r} is made from a bundle of exactly one skill; {parent.name!r} has "
+            f"{len(parent.skills)}; build the baseline first"
+        )
+    sources = Sources(parent.files)
+    path = parent.skills[0].path
+    return FlatSkill(path, sources.document(path)), sources
+
+
+@dataclass(slots=True)
+class Draft:
+    """One layout with its root."""
+
+    layout: Layout
+    root: Page
+
+    def plan(self, variant: str) -> Plan:
+        """The plan, links and labels set right."""
+        flat = self.layout.flat
+        pages = [self.root, *(one.page for one in self.layout.references)]
+        moves = Moves(self.layout, pages)
+        for page in pages:
+            supply(page, flat.document, moves.line)
+        files = [moves.planned(page) for page in pages]
+        files += [planned for _, planned in self.layout.verbatim]
+        flags = self.root.sources.text(flat.path).flags
         return Plan(
-            self.variant,
-            self.parent,
-            tuple(disclosure.files),
-            sidecars={name: name for name in parent.files if name != path},
-            flags={path: flags} if (flags := sources.text(path).flags) else {},
-            omitted=_omitted(flat, disclosure),
-            notes=tuple(disclosure.notes),
+            variant,
+            "baseline",
+            tuple(files),
+            sidecars={path: path for path in self.layout.data},
+            flags={flat.path: flags} if flags else {},
+            omitted=_omitted(flat, files),
         )
 
 
-def _within(parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> Disclosure:
-    """The disclosure whose root keeps within the limit: the budget shrinks until it does."""
-    groups = flat.groups()
-    body = max(20, limit - flat.document.skip - len(flat.embedded) - 4)
-    best = None
+def _within(parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> Draft:
+    """The draft whose root keeps within the limit: first less text stays, then rows are shared."""
+    lines = max(24, limit - flat.document.skip - len(flat.embedded) - 8)
+    merge = MERGE_TOKENS
     for _ in range(ROUNDS):
-        kept = _keep(flat, groups, body)
-        best = Disclosure(parent, sources, flat)
-        best.build(kept, [group for group in groups if group not in kept])
-        over = best.root_lines - limit
-        if over <= 0 or body <= 1:
+        draft = _draft(parent, sources, flat, Budget(lines), merge)
+        over = len(draft.root.lines) - limit
+        if over <= 0:
             break
-        body = max(1, body - over)
-    if best is None:
-        raise TransformError(f"{parent.name!r} has no text")
-    return best
+        merge = merge if lines > 60 else 2 * merge
+        lines = max(24, lines - over)
+    return draft
 
 
-def _keep(flat: FlatSkill, groups: list[Group], body: int) -> list[Group]:
-    """What stays; something moves as long as there are two things to tell apart."""
-    kept = choose(flat, groups, body)
-    movable = [group for group in kept if not group.lead]
-    if len(kept) == len(groups) and not flat.embedded and len(kept) > 1:
-        victim = movable[-1] if movable else kept[-1]
-        kept = [group for group in kept if group is not victim]
-    return [group for group in kept if not (group.bare and group.path and not _below(group, kept))]
+def _draft(parent: Bundle, sources: Sources, flat: FlatSkill, budget: Budget, merge: int) -> Draft:
+    must_move = not any(is_markdown(file.path) for file in flat.embedded)
+    kept, moved = Chooser(flat, flat.groups(), budget).choose(must_move=must_move)
+    kept, moved = carry_bare(kept, moved)
+    layout = Layout(parent, sources, flat)
+    layout.add_sections(moved, merge)
+    layout.add_carried()
+    return Draft(layout, _root(layout, kept, Routing(layout).rows()))
 
 
-def _below(parent: Group, kept: list[Group]) -> bool:
-    path = (*parent.path, parent.title)
-    return any(group.path[: len(path)] == path for group in kept)
+def _root(layout: Layout, kept: Sequence[Group], rows: Sequence[Row]) -> Page:
+    flat = layout.flat
+    page = Page(flat.path, layout.sources)
+    page.copy(flat.path, 1, flat.document.skip)
+    for start, end in joined([one for group in kept for one in group.ranges]):
+        page.gap()
+        layout.copy_trimmed(page, start, end)
+    if rows:
+        page.gap()
+        page.make("routing")
+        page.make("blank")
+        page.make("routing-lead")
+        page.make("blank")
+        for template, params in rows:
+            page.make(template, **params)
+    return page
 
 
-def _omitted(flat: FlatSkill, disclosure: Disclosure) -> tuple[Omitted, ...]:
+def _omitted(flat: FlatSkill, files: Sequence[PlannedFile]) -> tuple[Omitted, ...]:
+    """The lines of the flat file that no file carries."""
     covered = {
         line
-        for file in disclosure.files
+        for file in files
         for piece in file.pieces
         if isinstance(piece, Copy)
         for line in range(piece.start, piece.end + 1)
@@ -91,8 +133,3 @@ def _omitted(flat: FlatSkill, disclosure: Disclosure) -> tuple[Omitted, ...]:
         for number, line in enumerate(flat.lines, start=1)
         if number not in covered
     )
-
-
-def folder_of(flat: FlatSkill) -> str:
-    """The skill's folder."""
-    return str(PurePosixPath(flat.path).parent)

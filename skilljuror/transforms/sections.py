@@ -1,5 +1,6 @@
 """The sections of a flat SKILL.md, and the groups of them that can move together."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -7,8 +8,15 @@ from skilljuror.knowledge.markdown import Document, Heading
 from skilljuror.knowledge.markers import Embedded, embedded_files
 from skilljuror.tokens import estimate
 
-GROUP_TOKENS = 2_500
+GROUP_TOKENS = 1_200
 """Estimated tokens up to which a section and all below it move as one."""
+_UNIT = re.compile(
+    r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
+    r"(?::| directory\.)$"
+)
+
+Range = tuple[int, int]
+"""Lines, 0-based and half-open."""
 
 
 @dataclass(slots=True)
@@ -29,15 +37,18 @@ class Section:
 class Group:
     """Text that stays or moves as one."""
 
-    ranges: list[tuple[int, int]]
+    ranges: list[Range]
     title: str
     path: tuple[str, ...]
     """Titles of the sections above, outermost first."""
     tokens: int
+    """Estimated."""
     lead: bool = False
     """Whether it is a heading and its own text, without the sections below it."""
     bare: bool = False
-    """Whether it is a heading without any text."""
+    """Whether it is a heading without any text of its own."""
+    unit: str = ""
+    """Folder of the source skill it comes from, where the page holds several."""
 
     @property
     def start(self) -> int:
@@ -58,23 +69,43 @@ class FlatSkill:
         self.document = document
         self.lines = document.lines
         self.embedded: tuple[Embedded, ...] = embedded_files(document)
-        taken = [(file.heading.start, file.stop) for file in self.embedded]
+        self.taken = [(file.heading.start, file.stop) for file in self.embedded]
         self.headings: tuple[Heading, ...] = tuple(
-            one
-            for one in document.headings
-            if not any(start <= one.start < stop for start, stop in taken)
+            one for one in document.headings if not self.is_taken(one.start)
         )
-        self._edges = sorted(
-            {one.start for one in self.headings} | {start for start, _ in taken} | {len(self.lines)}
-        )
+        starts = {one.start for one in self.headings} | {start for start, _ in self.taken}
+        self._edges = sorted(starts | {len(self.lines)})
+        self.units: list[tuple[int, str]] = list(self._units())
+        """(first line, folder) of each source skill, where the page holds several."""
 
-    def text(self, ranges: Sequence[tuple[int, int]]) -> str:
+    def is_taken(self, line: int) -> bool:
+        """Whether the line belongs to an embedded file."""
+        return any(start <= line < stop for start, stop in self.taken)
+
+    def text(self, ranges: Sequence[Range]) -> str:
         """The lines of the ranges as one string."""
         return "\n".join("\n".join(self.lines[start:end]) for start, end in ranges)
 
-    def tokens(self, ranges: Sequence[tuple[int, int]]) -> int:
+    def tokens(self, ranges: Sequence[Range]) -> int:
         """Estimated tokens of the ranges."""
         return estimate(self.text(ranges))
+
+    def says(self, ranges: Sequence[Range]) -> bool:
+        """Whether the ranges hold a line that is not blank."""
+        return any(self.lines[line].strip() for start, end in ranges for line in range(start, end))
+
+    def unit_at(self, line: int) -> str:
+        """The folder of the source skill that the line comes from; "" for a page of one."""
+        return next((unit for start, unit in reversed(self.units) if start <= line), "")
+
+    def _units(self) -> Iterator[tuple[int, str]]:
+        found: dict[str, int] = {}
+        for line in sorted(self.document.prose):
+            match = _UNIT.match(self.lines[line])
+            above = [one.start for one in self.headings if one.level == 1 and one.start < line]
+            if match and above and above[-1] not in found.values():
+                found.setdefault(match[1], above[-1])
+        yield from ((start, unit) for unit, start in found.items())
 
     def tree(self) -> Section:
         """The sections under a root section that holds the text before the first heading."""
@@ -84,8 +115,7 @@ class FlatSkill:
         for one in self.headings:
             while stack[-1].level >= one.level:
                 stack.pop()
-            stop = self._next_edge(one.start)
-            section = Section(one.level, one.title, one.start, one.end, stop)
+            section = Section(one.level, one.title, one.start, one.end, self._next_edge(one.start))
             stack[-1].children.append(section)
             stack.append(section)
         return root
@@ -95,27 +125,56 @@ class FlatSkill:
 
     def groups(self) -> list[Group]:
         """Everything but the frontmatter and the embedded files, in document order."""
-        return [group for group in self._open(self.tree(), ()) if self._says(group)]
-
-    def _says(self, group: Group) -> bool:
-        return any(self.lines[number].strip() for a, b in group.ranges for number in range(a, b))
+        return [group for group in self._open(self.tree(), ()) if self.says(group.ranges)]
 
     def _open(self, section: Section, path: tuple[str, ...]) -> Iterator[Group]:
         """One group when the section is small, else its own text and its children's groups."""
         ranges = list(_ranges(section))
-        tokens = self.tokens(ranges)
+        tokens, unit = self.tokens(ranges), self.unit_at(section.start)
         if section.level > 1 and (tokens <= GROUP_TOKENS or not section.children):
-            yield Group(ranges, section.title, path, tokens)
+            yield Group(ranges, section.title, path, tokens, unit=unit)
             return
         own = [(section.start, section.stop)]
-        bare = not self._says(Group([(section.own, section.stop)], "", (), 0))
-        yield Group(own, section.title, path, self.tokens(own), lead=True, bare=bare)
+        bare = not self.says([(section.own, section.stop)])
+        yield Group(own, section.title, path, self.tokens(own), lead=True, bare=bare, unit=unit)
         below = (*path, section.title) if section.level else path
         for child in section.children:
             yield from self._open(child, below)
 
+    def split(self, group: Group, lines: int, tokens: int) -> tuple[Group, Group] | None:
+        """A group cut after the blocks that fit; None when it is a single block or fits none."""
+        if len(group.ranges) != 1:
+            return None
+        start, end = group.ranges[0]
+        cuts = [block.start for block in self.document.blocks if start < block.start < end]
+        first = next((one.end for one in self.headings if one.start == start), start)
+        cuts = [cut for cut in cuts if self.says([(first, cut)])]
+        fitting = [
+            cut for cut in cuts if cut - start <= lines and self.tokens([(start, cut)]) <= tokens
+        ]
+        if not fitting:
+            return None
+        place = fitting[-1]
+        head, tail = [(start, place)], [(place, end)]
+        path = group.path
+        return (
+            Group(head, group.title, path, self.tokens(head), lead=True, unit=group.unit),
+            Group(tail, group.title, path, self.tokens(tail), unit=group.unit),
+        )
 
-def _ranges(section: Section) -> Iterator[tuple[int, int]]:
+
+def _ranges(section: Section) -> Iterator[Range]:
     yield section.start, section.stop
     for child in section.children:
         yield from _ranges(child)
+
+
+def joined(ranges: Sequence[Range]) -> list[Range]:
+    """Ranges in order, neighbours made one."""
+    found: list[Range] = []
+    for start, end in sorted(ranges):
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
+        elif end > start:
+            found.append((start, end))
+    return found

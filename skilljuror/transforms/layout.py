@@ -1,0 +1,248 @@
+"""Lay text out for Progressive Disclosure: which file holds what, before any link is set."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.headings import can_shift, slug
+from skilljuror.knowledge.markdown import Heading, plain
+from skilljuror.knowledge.markers import Embedded
+from skilljuror.knowledge.render import Sources
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Copy, PlannedFile
+from skilljuror.tokens import estimate
+from skilljuror.transforms.cues import topics
+from skilljuror.transforms.page import Page
+from skilljuror.transforms.sections import FlatSkill, Group, Range, joined
+
+MERGED = 4
+"""Most sections that share one reference."""
+LONG_LINES = 100
+"""Lines from which a reference opens with a list of its contents."""
+SPLIT_TOKENS = 6_000
+"""Estimated tokens from which a carried Markdown file is split into parts."""
+PART_TOKENS = 3_000
+
+
+@dataclass(slots=True)
+class Reference:
+    """A Markdown file that the root routes to."""
+
+    page: Page
+    titles: tuple[str, ...]
+    """Headings that say what it is about, the widest first."""
+    file: Embedded | None = None
+    """The carried file it comes from; None for sections of the root."""
+    whole: "Reference | None" = None
+    """The file it is a part of."""
+
+
+class Layout:
+    """The files of one layout."""
+
+    def __init__(self, parent: Bundle, sources: Sources, flat: FlatSkill) -> None:
+        self.flat = flat
+        self.sources = sources
+        self.folder = str(PurePosixPath(flat.path).parent)
+        self.data = [path for path in parent.files if path != flat.path]
+        self.references: list[Reference] = []
+        self.verbatim: list[tuple[Embedded, PlannedFile]] = []
+        self.placed: dict[str, str] = {}
+        """Path in a marker -> path in the variant."""
+        self._code = "\n".join(
+            "\n".join(file.text.lines) for file in flat.embedded if not is_markdown(file.path)
+        )
+        fixed = [f"{self.folder}/{one.path}" for one in flat.embedded if self.keeps_path(one)]
+        self._names = {path.casefold() for path in [*self.data, flat.path, *fixed]}
+        self._home = self._free_folder("references")
+
+    def keeps_path(self, file: Embedded) -> bool:
+        """Whether a carried file goes back to its own path: all but Markdown, and Markdown that a
+        script opens by name."""
+        name = PurePosixPath(file.path).name
+        return name.lower() != "skill.md" and (not is_markdown(file.path) or name in self._code)
+
+    def add_sections(self, moved: Sequence[Group], merge_tokens: int) -> None:
+        """References out of sections that leave the root."""
+        for run in merged(moved, merge_tokens):
+            title = plain(run[0].title) or plain(run[0].path[-1] if run[0].path else "")
+            place = f"{self._home}/{slug(run[0].unit)}" if run[0].unit else self._home
+            page = Page(self._free(f"{self.folder}/{place}/{slug(title)}.md"), self.sources)
+            ranges = [one for group in run for one in group.ranges]
+            self._fill(page, ranges, topics([group.title or title for group in run]) or title)
+            titles = [group.title for group in run]
+            titles += [one.title for one in self.headings_in(ranges)]
+            self.references.append(Reference(page, tuple(titles)))
+
+    def add_carried(self) -> None:
+        """Files out of markers: Markdown as references, everything else as it was."""
+        for file in self.flat.embedded:
+            path = self._path_of(file)
+            self.placed[file.path] = path
+            if file.fenced and not is_markdown(file.path):
+                self.verbatim.append((file, self._verbatim(path, file)))
+            else:
+                self._carried_markdown(path, file)
+
+    def has(self, path: str) -> bool:
+        """Whether the layout has a file or a folder at the path."""
+        files = [*self.data, self.flat.path]
+        files += [one.page.path for one in self.references]
+        files += [planned.path for _, planned in self.verbatim]
+        return any(one == path or one.startswith(f"{path}/") for one in files)
+
+    def _path_of(self, file: Embedded) -> str:
+        if self.keeps_path(file):
+            return f"{self.folder}/{file.path}"
+        unit = self.flat.unit_at(file.heading.start)
+        inner = file.path.removeprefix(f"{unit}/") if unit else file.path
+        for lead in ("references/", "reference/"):
+            inner = inner.removeprefix(lead)
+        pure = PurePosixPath(inner)
+        if pure.name.lower() == "skill.md":
+            inner = f"{pure.parent.name or 'skill'}.md"
+        place = f"{self._home}/{slug(unit)}" if unit else self._home
+        return self._free(f"{self.folder}/{place}/{inner}")
+
+    def _free_folder(self, name: str) -> str:
+        """A folder name that no file of the variant has."""
+        candidate, count = name, 2
+        while f"{self.folder}/{candidate}".casefold() in self._names:
+            candidate, count = f"{name}-{count}", count + 1
+        return candidate
+
+    def _free(self, path: str) -> str:
+        """A path that no other file or folder takes, whatever the case."""
+        pure = PurePosixPath(path)
+        candidate, count = path, 2
+        while self._is_taken(candidate):
+            candidate = str(pure.with_name(f"{pure.stem}-{count}{pure.suffix}"))
+            count += 1
+        self._names.add(candidate.casefold())
+        return candidate
+
+    def _is_taken(self, path: str) -> bool:
+        key = path.casefold()
+        return key in self._names or any(name.startswith(f"{key}/") for name in self._names)
+
+    def _fill(self, page: Page, ranges: Sequence[Range], title: str) -> None:
+        """Copy ranges, promoted so that the page opens with one heading of level one."""
+        inside = self.headings_in(ranges)
+        level = min((one.level for one in inside), default=1)
+        tops = [one for one in inside if one.level == level]
+        alone = len(tops) == 1 and tops[0].start == ranges[0][0]
+        if not alone:
+            page.make("reference-title", title=title or PurePosixPath(page.path).stem)
+        shift = min(0, (1 if alone else 2) - level)
+        self.lay(page, ranges, shift if can_shift(inside, shift) else 0)
+
+    def lay(self, page: Page, ranges: Sequence[Range], shift: int) -> None:
+        """Copy ranges with gaps between them; a long page gets a list of its contents."""
+        whole = joined(ranges)
+        inside = self.headings_in(whole)
+        lines = sum(end - start for start, end in whole)
+        listed = [one for one in inside if 2 <= one.level + shift <= 3 and plain(one.title)]
+        told = any("contents" in one.title.lower() for one in inside)
+        opens = bool(inside) and inside[0].start == whole[0][0] and inside[0].level + shift == 1
+        if lines > LONG_LINES and len(listed) >= 3 and not told and (opens or page.lines):
+            if opens:
+                page.copy(self.flat.path, inside[0].start + 1, inside[0].end, shift)
+                whole[0] = (inside[0].end, whole[0][1])
+            _contents(page, listed)
+        for start, end in whole:
+            page.gap()
+            self.copy_trimmed(page, start, end, shift)
+
+    def headings_in(self, ranges: Sequence[Range]) -> list[Heading]:
+        """The top-level headings within the ranges."""
+        return [
+            one
+            for one in self.flat.document.headings
+            if any(start <= one.start < end for start, end in ranges)
+        ]
+
+    def copy_trimmed(self, page: Page, start: int, end: int, shift: int = 0) -> None:
+        """Copy lines without the blank ones at the edges."""
+        while start < end and not self.flat.lines[start].strip():
+            start += 1
+        while end > start and not self.flat.lines[end - 1].strip():
+            end -= 1
+        if end > start:
+            page.copy(self.flat.path, start + 1, end, shift)
+
+    def _verbatim(self, path: str, file: Embedded) -> PlannedFile:
+        piece = Copy(self.flat.path, file.start + 1, file.end)
+        text = file.text
+        return PlannedFile(path, (piece,), file.executable, text.final_newline, text.bom, text.crlf)
+
+    def _carried_markdown(self, path: str, file: Embedded) -> None:
+        if file.fenced:
+            self.verbatim.append((file, self._verbatim(path, file)))
+            return
+        ranges = [(file.start, file.end)]
+        inside = self.headings_in(ranges)
+        level = min((one.level for one in inside), default=1)
+        shift = 1 - level if can_shift(inside, 1 - level) else 0
+        page = Page(path, self.sources)
+        reference = Reference(page, tuple(one.title for one in inside), file)
+        self.references.append(reference)
+        parts = self._parts(file, level) if shift or level == 1 else []
+        if not parts:
+            self.lay(page, ranges, shift)
+            return
+        opening = (file.start, parts[0][0][0])
+        self.copy_trimmed(page, *opening, shift)
+        for part in parts:
+            self._add_part(reference, part)
+
+    def _parts(self, file: Embedded, top: int) -> list[list[Range]]:
+        """The sections of a large carried file, in runs small enough to be read alone."""
+        if estimate("\n".join(file.text.lines)) <= SPLIT_TOKENS:
+            return []
+        heads = self.headings_in([(file.start, file.end)])
+        tops = [one for one in heads if one.level == top]
+        level = top + 1 if len(tops) == 1 else top
+        starts = [one.start for one in heads if one.level <= level and one.start > file.start]
+        edges = [*starts, file.end]
+        runs: list[list[Range]] = []
+        size = 0
+        for start, end in pairwise(edges):
+            tokens = self.flat.tokens([(start, end)])
+            if runs and size + tokens <= PART_TOKENS:
+                runs[-1].append((start, end))
+                size += tokens
+            else:
+                runs.append([(start, end)])
+                size = tokens
+        return runs if len(runs) > 1 else []
+
+    def _add_part(self, whole: Reference, part: Sequence[Range]) -> None:
+        titles = tuple(one.title for one in self.headings_in(part))
+        folder = str(PurePosixPath(whole.page.path).with_suffix(""))
+        page = Page(self._free(f"{folder}/{slug(plain(titles[0]))}.md"), self.sources)
+        self._fill(page, part, topics(titles[:3]))
+        self.references.append(Reference(page, titles, whole.file, whole))
+
+
+def _contents(page: Page, headings: Sequence[Heading]) -> None:
+    page.gap()
+    page.make("contents")
+    page.make("blank")
+    for one in headings:
+        page.make("contents-row", title=plain(one.title))
+
+
+def merged(moved: Sequence[Group], merge_tokens: int) -> list[list[Group]]:
+    """Neighbouring groups below the same heading share a reference while they are small."""
+    runs: list[list[Group]] = []
+    for group in moved:
+        last = runs[-1] if runs else []
+        size = sum(one.tokens for one in last) + group.tokens
+        same = bool(last) and (last[-1].path, last[-1].unit) == (group.path, group.unit)
+        if same and size <= merge_tokens and len(last) < MERGED:
+            last.append(group)
+        else:
+            runs.append([group])
+    return runs

@@ -1,0 +1,84 @@
+"""Link targets inside lines: found outside code, replaced without touching anything else."""
+
+import re
+from collections.abc import Callable, Iterator
+from posixpath import dirname, join, normpath, relpath
+from urllib.parse import quote, unquote
+
+_INLINE = re.compile(
+    r"\]\(\s{0,3}(<[^<>\n]{1,500}>|[^()\s<>]{1,500})(?=\s{0,3}(?:[\"'][^\n]{0,500})?\))"
+)
+_DEFINED = re.compile(r"^ {0,3}\[[^\[\]]{1,300}\]:\s{0,3}(<[^<>\n]{1,500}>|[^\s<>]{1,500})")
+_SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
+_TICKS = re.compile(r"`+")
+
+Rewrite = Callable[[str], str | None]
+"""A link target -> its replacement, or None to leave it."""
+
+
+def rewrite_links(line: str, rewrite: Rewrite) -> str:
+    """The line with every local link target replaced that `rewrite` wants replaced."""
+    parts, place = [], 0
+    for start, end in sorted(_spans(line)):
+        target = line[start:end]
+        bracketed = target.startswith("<")
+        new = rewrite(target[1:-1] if bracketed else target)
+        if new is not None:
+            parts += [line[place:start], f"<{new}>" if bracketed else new]
+            place = end
+    return "".join([*parts, line[place:]])
+
+
+def link_spans(line: str) -> list[tuple[int, int]]:
+    """Where link targets stand in the line."""
+    return sorted(_spans(line))
+
+
+def _spans(line: str) -> Iterator[tuple[int, int]]:
+    if "](" not in line and "]:" not in line:
+        return
+    code = _code_spans(line)
+    for match in (*_INLINE.finditer(line), *_DEFINED.finditer(line)):
+        if not any(start <= match.start(1) < end for start, end in code):
+            yield match.span(1)
+
+
+def _code_spans(line: str) -> list[tuple[int, int]]:
+    """Code spans that open and close within the line."""
+    runs = [match.span() for match in _TICKS.finditer(line)]
+    spans, number = [], 0
+    while number < len(runs):
+        size = runs[number][1] - runs[number][0]
+        closing = (
+            other
+            for other in range(number + 1, len(runs))
+            if runs[other][1] - runs[other][0] == size
+        )
+        last = next(closing, None)
+        if last is not None:
+            spans.append((runs[number][0], runs[last][1]))
+            number = last
+        number += 1
+    return spans
+
+
+def is_local(target: str) -> bool:
+    """Whether a link target names a file of the bundle or an anchor."""
+    return bool(target) and not _SCHEME.match(target) and not target.startswith(("/", "<", "{"))
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """(path, anchor) of a local target, percent escapes undone."""
+    path, _, anchor = target.partition("#")
+    return unquote(path), unquote(anchor)
+
+
+def resolve_from(source: str, path: str) -> str:
+    """The bundle path that a relative link in `source` names."""
+    return normpath(join(dirname(source), path))
+
+
+def link_between(source: str, target: str, anchor: str = "") -> str:
+    """A relative link from one file to another."""
+    path = "" if source == target else quote(relpath(target, dirname(source) or "."))
+    return f"{path}#{quote(anchor, safe='-_')}" if anchor else path

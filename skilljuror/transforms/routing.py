@@ -1,0 +1,182 @@
+"""The routing table: every file the root does not hold, when to open it, and why."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from skilljuror.knowledge.classes import is_licence
+from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markers import KINDS, Embedded
+from skilljuror.transforms.cues import (
+    Mention,
+    best_sentence,
+    code_cue,
+    defined_names,
+    first_sentence,
+    mentions,
+    topics,
+)
+from skilljuror.transforms.layout import Layout, Reference
+from skilljuror.transforms.names import Names
+
+FOLDED = 3
+"""Files of one folder from which data, and anything in a crowded table, share a row."""
+CROWDED = 70
+"""Rows from which helper files share a row by folder."""
+
+MAX_NAMES = 200
+"""Characters of file names that a folder's row lists."""
+
+Row = tuple[str, dict[str, str]]
+"""Template and parameters."""
+
+
+class Routing:
+    """Makes the rows of one layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.flat = layout.flat
+        self.names = Names(layout)
+
+    def rows(self) -> list[Row]:
+        """References in document order, then helpers, then data."""
+        return [(template, self._named(params)) for template, params in self._rows()]
+
+    def _named(self, params: dict[str, str]) -> dict[str, str]:
+        """Cues name files as the variant does."""
+        return {
+            hole: self.names.freshened(self._renamed(text)) if hole == "cue" else text
+            for hole, text in params.items()
+        }
+
+    def _renamed(self, text: str) -> str:
+        for unit in ["", *(name for _, name in self.flat.units)]:
+            text = self.names.renamed(text, unit)
+        return text
+
+    def _rows(self) -> list[Row]:
+        read = [self._reference(one) for one in self.layout.references if one.whole is None]
+        parts = self._parts()
+        used = [self._carried(file, planned.path) for file, planned in self.layout.verbatim]
+        if len(read) + len(parts) + len(used) > CROWDED:
+            used = self._by_folder()
+        return [*read, *parts, *used, *self._data()]
+
+    def _shown(self, path: str) -> str:
+        return path.removeprefix(f"{self.layout.folder}/")
+
+    def _link(self, path: str) -> dict[str, str]:
+        shown = self._shown(path)
+        return {"path": shown, "link": quote(shown)}
+
+    def _names(self, file: Embedded) -> list[str]:
+        """How the text may name a carried file: whole path, path in its skill, file name."""
+        unit = self.flat.unit_at(file.heading.start)
+        inner = file.path.removeprefix(f"{unit}/") if unit else file.path
+        return list(dict.fromkeys([file.path, inner, PurePosixPath(file.path).name]))
+
+    def _mentions(self, file: Embedded) -> list[Mention]:
+        own = (file.heading.start, file.stop)
+        return mentions(self.flat, self._names(file), own)
+
+    def _reference(self, reference: Reference) -> Row:
+        document = Document(reference.page.lines)
+        about = topics(reference.titles)
+        file = reference.file
+        told = best_sentence(self._mentions(file), self._names(file)) if file else ""
+        return _read_row(self._link(reference.page.path), about, told or first_sentence(document))
+
+    def _parts(self) -> list[Row]:
+        wholes: dict[str, list[str]] = {}
+        for one in self.layout.references:
+            if one.whole is not None:
+                wholes.setdefault(one.whole.page.path, []).append(one.page.path)
+        return [
+            (
+                "row-parts",
+                {
+                    "path": self._shown(str(PurePosixPath(paths[0]).parent)),
+                    "count": str(len(paths)),
+                    "names": ", ".join(PurePosixPath(path).name for path in paths),
+                    "whole": self._shown(whole),
+                },
+            )
+            for whole, paths in wholes.items()
+        ]
+
+    def _carried(self, file: Embedded, path: str) -> Row:
+        """A file that came out of a fence: Markdown is read, anything else is used."""
+        found, names = self._mentions(file), self._names(file)
+        text = "\n".join(file.text.lines)
+        if path.lower().endswith(".md"):
+            document = Document(file.text.lines)
+            about = topics(one.title for one in document.headings)
+            told = best_sentence(found, names) or first_sentence(document)
+            return _read_row(self._link(path), about or PurePosixPath(path).stem, told)
+        helper = file.heading.title.startswith(KINDS[0])
+        cue = (code_cue(path, text) if helper else "") or best_sentence(found, names)
+        cue = cue or (defined_names(text) if helper else "")
+        about = topics(mention.heading for mention in found)
+        return _use_row({"path": self._shown(path)}, about, cue)
+
+    def _by_folder(self) -> list[Row]:
+        folders: dict[str, list[tuple[Embedded, str]]] = {}
+        for file, planned in self.layout.verbatim:
+            shown = self._shown(planned.path)
+            folders.setdefault(str(PurePosixPath(shown).parent), []).append((file, planned.path))
+        rows: list[Row] = []
+        for folder, files in folders.items():
+            if folder == "." or len(files) < FOLDED:
+                rows += [self._carried(file, path) for file, path in files]
+            else:
+                rows.append(("row-folder", _folder(folder, [path for _, path in files])))
+        return rows
+
+    def _data(self) -> list[Row]:
+        terms = [path for path in self.layout.data if is_licence(path)]
+        folders: dict[str, list[str]] = {}
+        for path in self.layout.data:
+            if path not in terms:
+                folders.setdefault(str(PurePosixPath(self._shown(path)).parent), []).append(path)
+        rows: list[Row] = []
+        for folder, paths in folders.items():
+            if folder == "." or len(paths) < FOLDED:
+                rows += [self._datum(path) for path in paths]
+            else:
+                rows.append(("row-data-folder", _folder(folder, paths)))
+        return rows + [("row-terms", {"path": self._shown(path)}) for path in terms]
+
+    def _datum(self, path: str) -> Row:
+        shown = self._shown(path)
+        names = list(dict.fromkeys([shown, PurePosixPath(path).name]))
+        cue = best_sentence(mentions(self.flat, names, (0, 0)), names)
+        if cue:
+            return "row-data-why", {"path": shown, "cue": cue}
+        return "row-data", {"path": shown}
+
+
+def _read_row(link: dict[str, str], about: str, cue: str) -> Row:
+    if about and cue:
+        return "row-read-why", link | {"topics": about, "cue": cue}
+    if about:
+        return "row-read", link | {"topics": about}
+    return "row-why", link | {"cue": cue or PurePosixPath(link["path"]).stem}
+
+
+def _use_row(path: dict[str, str], about: str, cue: str) -> Row:
+    if about:
+        return ("row-use-why", path | {"topics": about, "cue": cue}) if cue else (
+            "row-use", path | {"topics": about}
+        )  # fmt: skip
+    return ("row-call-why", path | {"cue": cue}) if cue else ("row-call", path)
+
+
+def _folder(folder: str, paths: Sequence[str]) -> dict[str, str]:
+    names: list[str] = []
+    for path in paths:
+        name = PurePosixPath(path).name
+        if names and len(", ".join([*names, name])) > MAX_NAMES:
+            break
+        names.append(name)
+    return {"path": folder, "count": str(len(paths)), "names": ", ".join(names)}
