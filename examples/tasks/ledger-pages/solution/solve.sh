@@ -1,0 +1,5 @@
+#!/bin/sh
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+cd "${APP_DIR:-/app}"
+python3 "$here/pages.py"
