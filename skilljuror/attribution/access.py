@@ -27,6 +27,8 @@ class Access:
     """The path is a glob."""
     strict: bool = False
     """Counts only if the path is a file of a bundle (an operand of an unknown program)."""
+    proof: bool = False
+    """Part of the path is not known: counts only where the output shows the file."""
     text: str = ""
     """The piece of the command that says so."""
     note: str = ""

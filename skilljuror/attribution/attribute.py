@@ -86,6 +86,8 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
         shown = _shown(touch.call, claim, output, run, parts)
         if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
             shown = replace(shown, witness="command")
+        if claim.access.proof and shown.witness != "both":
+            continue
         location = claim.location
         if claim.access.kind == "list" and location.folder:
             location = replace(location, resource=".")
@@ -104,7 +106,9 @@ def _shown(
     if kind == "read":
         if call.action in {"read", "other"}:
             return tool_read(call, claim, run.prints)
-        return read_shown(claim, output, run.prints, parts.get(claim.order))
+        foreign = run.catalog.known and not run.catalog.has(*claim.key)
+        segment = parts.get(claim.order)
+        return read_shown(claim, output, run.prints, segment, foreign=foreign)
     if kind in {"exec", "import"}:
         return ran_shown(claim, output)
     note = claim.access.note

@@ -183,7 +183,7 @@ class Catalog:
 
     def needles(self) -> Iterable[str]:
         """Texts one of which stands in every command that can touch a skill by its path."""
-        yield from ("skills/", "skill/", "skills ", "SKILL.md", "skill.md", "Begin Patch")
+        yield from ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
         yield from (f"/{folder.rpartition('/')[2]}" for folder in self.folders)
 
 

@@ -69,7 +69,7 @@ class Claims:
     def resolved(self, accesses: list[Access], shown: str) -> list[Claim]:
         """The claims of a call whose accesses are known already."""
         claims: list[Claim] = []
-        for access in accesses:
+        for access in map(_unproven, accesses):
             for location in self._locations(access, shown):
                 claims.append(Claim(_as_listing(access, location), location, len(claims)))
             if access.kind == "exec":
@@ -177,7 +177,7 @@ class Claims:
         if not path or len(path) > 1000 or "\n" in path:
             return []
         if "\0" in path:
-            return self._by_suffix(access)
+            return self._possible(access) if access.proof else self._by_suffix(access)
         if access.glob or (is_glob(path) and access.kind != "list"):
             return self._globbed(access, shown)
         location = self.catalog.locate(path)
@@ -189,6 +189,10 @@ class Claims:
         """`$UNKNOWN/scripts/x.py`: the one resource that ends like this."""
         location = self.catalog.by_suffix(access.path.rpartition("\0")[2].strip("/"))
         return [location] if location and self._acceptable(access, location) else []
+
+    def _possible(self, access: Access) -> list[Location]:
+        """`known/$UNKNOWN`: everything below, for the output to choose from."""
+        return self.catalog.expand(re.sub(r"\0+", "**", access.path))
 
     def _acceptable(self, access: Access, location: Location) -> bool:
         if _NO_BUNDLE.search(location.resource):
@@ -297,4 +301,16 @@ def _as_listing(access: Access, location: Location) -> Access:
     """A file tool that is given a folder lists it."""
     if location.folder and access.kind == "read":
         return replace(access, kind="list")
+    return access
+
+
+def _unproven(access: Access) -> Access:
+    """A read of a path whose end is not known needs the output as a proof."""
+    unknown = "\0" in access.path and not access.path.startswith("\0")
+    if (
+        unknown
+        and access.kind in {"read", "search"}
+        and access.path.rpartition("\0")[2].count("/") == 0
+    ):
+        return replace(access, proof=True)
     return access

@@ -137,7 +137,7 @@ class Fingerprints:
         if len(stripped) < DISTINCTIVE:
             return []
         found = self.places.get(stripped)
-        if found is None and (stripped[0].isdigit() or ":" in stripped):
+        if found is None and (stripped[0] in "0123456789<>" or ":" in stripped):
             found = self.places.get(undecorated(line))
         return found if found and len(found) <= RARE else []
 
@@ -178,7 +178,9 @@ def _seen(line: str, numbers: Mapping[str, list[int]]) -> Sequence[int]:
 def undecorated(line: str) -> str:
     """A line without the number or the `path:number:` that a tool put before it."""
     bare = _NUMBERED.sub("", line, count=1)
-    if bare == line:
+    if bare == line and line.startswith(("< ", "> ")):
+        bare = line[2:]
+    elif bare == line:
         bare = _LOCATED.sub("", line, count=1)
     return bare.strip()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from skilljuror.attribution.claims import Claim
-from skilljuror.attribution.content import Fingerprints, Match, Ranges, size_of
+from skilljuror.attribution.content import Fingerprints, Match, Page, Ranges, size_of
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.screens import is_screen, screen_output
 from skilljuror.attribution.views import View
@@ -104,9 +104,15 @@ class Output:
 
 
 def read_shown(
-    claim: Claim, output: Output, prints: Fingerprints, segment: Sequence[str] | None
+    claim: Claim,
+    output: Output,
+    prints: Fingerprints,
+    segment: Sequence[str] | None,
+    *,
+    foreign: bool = False,
 ) -> Shown:
-    """What a read shows. `segment` is the part of the output that is surely this claim's alone."""
+    """What a read shows. `segment` is the part of the output that is surely this claim's alone;
+    `foreign` says that the manifest has no such file."""
     error = None if not output.answered else _error(claim, output)
     if error:
         return Shown("none", None, ok=False, note=error)
@@ -118,6 +124,8 @@ def read_shown(
         return shown if segment is None else _widened(shown, claim.access.view, len(segment))
     if not claim.access.shown:
         return Shown("none", None, ok=output.ok, note=claim.access.note)
+    if segment is None and foreign:
+        return Shown("none", None, output.ok, note="no file of the bundle")
     counted = _by_count(claim.access.view, output, segment)
     if claim.key in prints.pages and counted.exposed != "none" and prints.pages[claim.key].filled:
         return Shown(
@@ -144,6 +152,8 @@ def _by_content(claim: Claim, match: Match, output: Output, prints: Fingerprints
     view = claim.access.view
     note = ""
     page = prints.pages[claim.key]
+    if view.cut:
+        match = replace(match, ranges=_with_broken_line(match, page, output))
     whole = match.full or _reaches(match, len(page.lines))
     if claim.access.shown and view.whole and not whole and not output.cut:
         note = "witnesses disagree: the command asks for the whole file, the output shows a part"
@@ -163,6 +173,18 @@ def _widened(shown: Shown, view: View, count: int) -> Shown:
         if first <= start <= first + 2 and last - 2 <= end <= last:
             return replace(shown, lines=counted)
     return shown
+
+
+def _with_broken_line(match: Match, page: Page, output: Output) -> Ranges:
+    """`head -c` ends inside a line: its beginning was shown too."""
+    last = match.ranges[-1][1]
+    at = max(end for _, end in match.places) + 1
+    if last >= len(page.lines) or at >= len(output.lines):
+        return match.ranges
+    wanted, broken = page.lines[last], output.lines[at].strip()
+    if not broken or not (wanted.startswith(broken) or wanted[:8] == broken[:8]):
+        return match.ranges
+    return (*match.ranges[:-1], (match.ranges[-1][0], last + 1))
 
 
 def ran_shown(claim: Claim, output: Output) -> Shown:

@@ -110,7 +110,8 @@ def _module(words: list[Word], command: Command, home: str | None) -> list[Acces
 def _script(words: list[Word], command: Command, home: str | None) -> list[Access]:
     if not words or words[0].text == "-":
         body = command.heredoc
-        return _inline(_family(command), body, command, home) if body else []
+        found = _inline(_family(command), body, command, home) if body else []
+        return [*found, *_handed(words[1:], command, home)]
     script = words[0]
     path = join(command.cwd, expand_home(script.text, home))
     ran = Access(path, "exec", glob=script.glob, text=command.text[:160], pipeline=command.pipeline)

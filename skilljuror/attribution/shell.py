@@ -205,10 +205,8 @@ class Shell:
 
     def _read_variable(self, command: Command) -> None:
         """`find … | while read f`: the variable stands for whatever the producer lists."""
-        producer = next(
-            (c for c in reversed(self.commands[:-1]) if c.pipeline == command.pipeline), None
-        )
-        listed = listing(producer) if producer else None
+        same = (one for one in reversed(self.commands) if one.pipeline == command.pipeline)
+        listed = next((found for one in same if (found := listing(one))), None)
         name = command.arguments[-1].text
         self.variables[name] = (listed or Word("", known=False),)
 

@@ -135,8 +135,8 @@ def _drop_options(words: tuple[Word, ...], valued: frozenset[str]) -> tuple[Word
 
 def _xargs(command: Command, before: Sequence[Command]) -> list[Command] | None:
     """`find … | xargs cat`: the command with what the producer lists as its operands."""
-    producer = next((c for c in reversed(before) if c.pipeline == command.pipeline), None)
-    listed = listing(producer) if producer else None
+    same = (one for one in reversed(before) if one.pipeline == command.pipeline)
+    listed = next((found for one in same if (found := listing(one))), None)
     words = list(command.arguments)
     mark, at = "", 0
     while at < len(words) and words[at].text.startswith("-"):

@@ -1,0 +1,273 @@
+"""Commands that really run: the file system and the output are the truth, not this project.
+
+Every line of the bundle carries a token of its own, so the tokens in a command's output say
+which lines of which file were shown, and access times say which files were opened.
+"""
+
+import itertools
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.attribution.classes import class_of
+from skilljuror.models.events import Resource, SkillManifest
+from skilljuror.models.trajectory import Call, Result
+from tests.attribution.runs import run_of
+
+FILES = {
+    "SKILL.md": ("S", 40),
+    "references/format.md": ("F", 120),
+    "references/taxes.md": ("T", 12),
+    "scripts/total.py": ("P", 9),
+    "scripts/helper.sh": ("H", 5),
+}
+TOKEN = re.compile(r"\b([A-Z])-(\d{4})-token\b")
+OLD = 1_000_000_000
+
+
+def _text(path: str, letter: str, count: int) -> str:
+    mark = "# " if path.startswith("scripts") else ""
+    lines = [
+        f"{mark}{letter}-{n:04d}-token says what rule {n} is about" for n in range(1, count + 1)
+    ]
+    if path == "SKILL.md":
+        lines[:4] = ["---", "name: ledger", f"description: {letter}-0003-token", "---"]
+    if path == "scripts/total.py":
+        lines[2:5] = ["def total():", "    return 7", "print('ran total', total())"]
+    if path == "scripts/helper.sh":
+        lines[-1] = "echo ran helper"
+    return "\n".join(lines) + "\n"
+
+
+TEXTS = {path: _text(path, *shape) for path, shape in FILES.items()}
+LETTERS = {shape[0]: path for path, shape in FILES.items()}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    base = tmp_path_factory.mktemp("home")
+    bundle = base / ".claude" / "skills" / "ledger"
+    for path, text in TEXTS.items():
+        (bundle / path).parent.mkdir(parents=True, exist_ok=True)
+        (bundle / path).write_text(text)
+        (bundle / path).chmod(0o755)
+    (base / "work").mkdir()
+    (base / "work" / "notes.md").write_text("nothing here\n")
+    return base
+
+
+def run(home: Path, command: str) -> tuple[str, int]:
+    """What a command prints, both streams, and its exit status."""
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=home / "work", env=environment, text=True, timeout=60, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    return done.stdout, done.returncode
+
+
+def attributed(home: Path, command: str, output: str, status: int):
+    """The events of the command in a run with the bundle's manifest."""
+    root = str(home / ".claude" / "skills")
+    resources = tuple(Resource("ledger", p, class_of(p), text) for p, text in TEXTS.items())
+    manifest = SkillManifest(resources=resources, roots=(root,), skills=("ledger",))
+    result = Result(text=output, line=3, exit_code=status, ok=status == 0)
+    call = Call("c1", "Bash", "shell", 2, command=command, result=result)
+    run_ = run_of(call, cwd=str(home / "work"), home=str(home))
+    return attribute(run_, manifest).events
+
+
+def shown_lines(output: str) -> dict[str, set[int]]:
+    """Truth: lines whose token stands in the output."""
+    found: dict[str, set[int]] = {}
+    for letter, number in TOKEN.findall(output):
+        found.setdefault(LETTERS[letter], set()).add(int(number))
+    return found
+
+
+def said_lines(events) -> dict[str, set[int]]:
+    """What attribution says, for the lines that carry a token."""
+    said: dict[str, set[int]] = {}
+    for event in events:
+        if event.content_exposed == "none":
+            continue
+        lines = TEXTS[event.resource].splitlines()
+        spans = ((1, len(lines)),) if event.content_exposed == "full" else event.lines or ()
+        numbers = {n for first, last in spans for n in range(first, last + 1)}
+        said.setdefault(event.resource, set()).update(
+            n for n in numbers if TOKEN.search(lines[n - 1])
+        )
+    return {path: numbers for path, numbers in said.items() if numbers}
+
+
+PLACES = [
+    "V $HOME/.claude/skills/ledger/P",
+    "V ~/.claude/skills/ledger/P",
+    "V '@/P'",
+    "cd @ && V P",
+    "cd ~/.claude/skills && V ledger/P",
+    'D=@; V "$D/P"',
+    "pushd @ > /dev/null; V ./P; popd > /dev/null",
+    "(cd @/references && V ../P)",
+    "for f in P; do V @/$f; done",
+    'bash -lc "V @/P"',
+    "find @ -path '*P' | xargs V",
+    "find @ -path '*P' -exec V {} \\;",
+    "export SKILL=@\nV ${SKILL}/P",
+    'while read -r f; do V "@/$f"; done <<< P',
+    "cat notes.md; V @/P; echo done",
+    "V @/P 2>/dev/null || true",
+    "cat @/P | V",
+    "test -f @/P && V @/P | cat",
+]
+READERS = [
+    "cat", "cat -n", "nl -ba", "head -n 8", "head -5", "tail -n 6", "tail -n +4", "sed -n '2,9p'",
+    "sed -n 7p", "sed 3q", "sed -n '3,5p;8,9p'", "awk 'NR>=4 && NR<=7'", "awk 'NR<=6 {print}'",
+    "grep -n token", "grep rule", "sort", "tac", "head -c 300", "grep -v rule", "grep -n -A2 0005",
+]  # fmt: skip
+PATHS = ["SKILL.md", "references/format.md", "references/taxes.md", "scripts/total.py"]
+GRID = [
+    re.sub(r"\bP\b", path, re.sub(r"\bV\b", lambda _, reader=reader: reader, place))
+    for number, (place, reader) in enumerate(itertools.product(PLACES, READERS))
+    for path in [PATHS[number % len(PATHS)]]
+    if not ("'" in reader and "bash -lc" in place)
+]
+
+
+@pytest.mark.parametrize("command", GRID)
+def test_every_reader_from_every_place(home, command):
+    command = command.replace("@", str(home / ".claude/skills/ledger"))
+    output, status = run(home, command)
+    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
+
+
+MIXED = [
+    "cat @/SKILL.md; cat @/references/taxes.md",
+    "cat @/SKILL.md @/references/taxes.md | head -n 45",
+    "head -n 3 @/SKILL.md @/references/taxes.md",
+    "cd @ && cat SKILL.md references/*.md",
+    'cd @ && for f in references/*.md; do echo "== $f"; cat "$f"; done',
+    "for f in SKILL.md references/taxes.md; do sed -n '3,6p' @/$f; done",
+    "grep -rn 0007 @",
+    "grep -rn 0007 ~/.claude/skills",
+    "cd @ && grep -rn --include='*.md' 0003 .",
+    "grep -n 0004 @/SKILL.md @/references/format.md",
+    "cat @/references/{taxes,format}.md",
+    "find @ -name '*.md' -exec cat {} +",
+    "find @ -name '*.md' | sort | xargs head -n 2",
+    "find @ -name '*.md' | while read -r f; do head -n 3 \"$f\"; done",
+    "find @/references -name '*.md' -print0 | xargs -0 cat",
+    "sed -n '1,5p' @/SKILL.md; sed -n '6,40p' @/SKILL.md",
+    "sed -n '1,5p' @/SKILL.md && echo ---- && sed -n '1,4p' @/references/format.md",
+    "cat @/references/$(ls @/references | head -1)",
+    "cat $(find @ -name taxes.md)",
+    "ls @ && cat @/SKILL.md | sed -n '5,8p'",
+    "python3 -c \"print(open('@/references/taxes.md').read())\"",
+    "python3 -c \"import pathlib; print(pathlib.Path('@/SKILL.md').read_text()[:400])\"",
+    "python3 - <<'EOF'\nfrom pathlib import Path\nb = Path('@')\nprint((b / 'references' / 'taxes.md').read_text())\nEOF",
+    "python3 - <<'EOF'\nimport os\nfor n in sorted(os.listdir('@/references')):\n    print(open(os.path.join('@/references', n)).read())\nEOF",
+    "python3 - <<'EOF'\nimport glob\nfor n in sorted(glob.glob('@/references/*.md')):\n    print(n); print(open(n).read())\nEOF",
+    "perl -ne 'print if 3..6' @/SKILL.md",
+    "diff @/SKILL.md @/references/taxes.md",
+    "cat @/SKILL.md > copy.md; head -n 6 copy.md",
+    "tail -n +1 @/references/*.md",
+    "more @/references/taxes.md | cat",
+    "awk '/0009/' @/SKILL.md",
+    "sed -n '/0006/,/0009/p' @/SKILL.md",
+    "{ cat @/SKILL.md; cat @/references/taxes.md; } | head -n 50",
+    "cat <<EOF\n$(cat @/references/taxes.md)\nEOF",
+    "echo \"$(sed -n '2,3p' @/references/taxes.md)\"",
+    'X=$(cat @/SKILL.md); echo "$X" | head -n 9',
+    "tac @/references/taxes.md | tac",
+    "cat @/scripts/total.py && python3 @/scripts/total.py",
+    "(cat @/SKILL.md & wait)",
+    "if [ -d @ ]; then cat @/SKILL.md; else echo none; fi",
+    "case x in x) cat @/references/taxes.md;; esac",
+    'f() { cat "$1"; }; f @/references/taxes.md',
+    "cat @/nope.md; cat @/references/taxes.md",
+    "cat @/references/taxes.md @/nope.md 2>/dev/null",
+    "sed 's/token/TOKEN/; s/TOKEN/token/' @/references/taxes.md",
+    "xargs cat < <(printf '%s\\n' @/references/taxes.md)",
+    "cat @/SKILL.md 1>&2",
+    "cat @/SKILL.md | tee copy.md | tail -n 2",
+]
+
+
+@pytest.mark.parametrize("command", MIXED)
+def test_lines_shown_by_commands_as_agents_write_them(home, command):
+    command = command.replace("@", str(home / ".claude/skills/ledger"))
+    output, status = run(home, command)
+    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
+
+
+OPENED = [
+    "python3 @/scripts/total.py",
+    "cd @ && python3 scripts/total.py > /dev/null",
+    "bash @/scripts/helper.sh; bash @/scripts/helper.sh",
+    "@/scripts/helper.sh",
+    "cd @/scripts && ./helper.sh && python3 total.py",
+    ". @/scripts/helper.sh",
+    "PYTHONPATH=@/scripts python3 -c 'import total'",
+    "cd @ && python3 -m scripts.total",
+    "python3 -c \"import sys; sys.path.insert(0, '@/scripts'); import total\"",
+    "python3 -c \"import runpy; runpy.run_path('@/scripts/total.py')\"",
+    "python3 -c \"import subprocess; subprocess.run(['bash', '@/scripts/helper.sh'])\"",
+    "cat @/scripts/helper.sh | bash",
+    "bash < @/scripts/helper.sh",
+    "env A=1 timeout 20 bash @/scripts/helper.sh",
+    "for i in 1 2; do python3 @/scripts/total.py; done; cat @/SKILL.md > /dev/null",
+    "X=$(bash @/scripts/helper.sh); cat @/references/taxes.md | grep -c token",
+    "cp @/references/taxes.md mine.md",
+    "cp @/scripts/total.py t.py && python3 t.py",
+    "cat > use.py <<'EOF'\nimport sys\nsys.path.append('@/scripts')\nimport total\nEOF\npython3 use.py",
+    "python3 -m json.tool @/references/taxes.md",
+    "grep -n token @/references/taxes.md | head -3 && bash @/scripts/helper.sh",
+    "while read -r l; do :; done < @/references/taxes.md",
+    "if grep -q token @/SKILL.md; then bash @/scripts/helper.sh; fi",
+    "cat @/references/*.md | wc -l",
+    "ls @/references; cat notes.md; true || cat nothing",
+    "echo @/SKILL.md; ls ~/.claude/skills; cat notes.md",
+    "cat <<'EOF' > doc.md\nsee @/SKILL.md and @/references/taxes.md\nEOF",
+    "printf '%s' 'cat @/SKILL.md' > script.txt",
+    "md5sum @/references/taxes.md",
+    "wc -l @/SKILL.md",
+    "bash -c 'cd @ && bash scripts/helper.sh' | tail -1",
+    "python3 - @/references/taxes.md <<'EOF'\nimport sys\nprint(len(open(sys.argv[1]).read()))\nEOF",
+    "sort @/references/taxes.md @/SKILL.md > /dev/null",
+    "tar cf /dev/null -C /tmp . 2>/dev/null; head -1 @/SKILL.md",
+    "(cd @ && (cd references && cat taxes.md)) > out.txt; cat SKILL.md 2>/dev/null; true",
+]
+
+
+def opened(home: Path) -> set[str]:
+    """Truth: files of the bundle whose access time moved."""
+    bundle = home / ".claude/skills/ledger"
+    return {path for path in TEXTS if (bundle / path).stat().st_atime > OLD + 1}
+
+
+def forget(home: Path) -> None:
+    """Set every access time back, so that the next access shows."""
+    for path in TEXTS:
+        os.utime(home / ".claude/skills/ledger" / path, (OLD, OLD + 10))
+
+
+@pytest.fixture(scope="module")
+def watched(home):
+    forget(home)
+    (home / ".claude/skills/ledger/SKILL.md").read_text()
+    if opened(home) != {"SKILL.md"}:
+        pytest.skip("this file system keeps no access times")
+    return home
+
+
+@pytest.mark.parametrize("command", OPENED)
+def test_files_opened(watched, command):
+    command = command.replace("@", str(watched / ".claude/skills/ledger"))
+    forget(watched)
+    output, status = run(watched, command)
+    events = attributed(watched, command, output, status)
+    assert {event.resource for event in events} - {"."} == opened(watched)
