@@ -31,14 +31,14 @@ class Hygiene:
 
 def _facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
     yield from pointer_facts(bundle, units)
-    yield from path_facts(bundle)
+    yield from path_facts(bundle, units)
     yield from _empty_headings(units)
 
 
 def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
     """Headings without text or a lower heading below them."""
     content = [unit for unit in units if unit.kind in CONTENT_KINDS and unit.kind != "field"]
-    for unit, following in zip(content, [*content[1:], None], strict=True):
+    for unit, following in zip(content, [*content[1:], None], strict=False):
         if unit.kind != "heading" or unit.generated:
             continue
         inside = following and following.file == unit.file

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.classes import resource_class
 from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import Unit
 
 _LITTER_FOLDERS = frozenset({
     "__pycache__", ".git", "node_modules", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv",
@@ -16,11 +17,11 @@ _LITTER_NAMES = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 _LITTER_SUFFIXES = frozenset({".pyc", ".pyo", ".log", ".tmp", ".swp", ".bak", ".orig", ".rej"})
 
 
-def path_facts(bundle: Bundle) -> Iterator[Fact]:
+def path_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
     """Litter, collisions, copies, twins and scripts that kept their fence."""
     yield from _litter(bundle)
     yield from _collisions(bundle)
-    yield from _copies(bundle)
+    yield from _copies(units)
     yield from _twins(bundle)
     yield from _fenced_scripts(bundle)
 
@@ -44,15 +45,16 @@ def _collisions(bundle: Bundle) -> Iterator[Fact]:
         seen.setdefault(folded, path)
 
 
-def _copies(bundle: Bundle) -> Iterator[Fact]:
+def _copies(units: list[Unit]) -> Iterator[Fact]:
+    """Files with the same content, in a fence or beside; markdown is compared by what it says."""
     first: dict[str, str] = {}
-    for path, blob in bundle.files.items():
-        if not blob.data.strip():
-            continue
-        if blob.sha256 in first:
-            message = f"{path!r} has the same bytes as {first[blob.sha256]!r}"
-            yield Fact("hygiene.duplicate-file", blob.sha256, path, message=message)
-        first.setdefault(blob.sha256, path)
+    for unit in units:
+        path, _, digest = unit.text.rpartition(" ")
+        if unit.kind == "file" and digest in first:
+            message = f"{path!r} has the same bytes as {first[digest]!r}"
+            yield Fact("hygiene.duplicate-file", digest, unit.file, message=message)
+        elif unit.kind == "file":
+            first[digest] = path
 
 
 def _twins(bundle: Bundle) -> Iterator[Fact]:

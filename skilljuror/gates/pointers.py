@@ -28,7 +28,7 @@ def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
     for unit in units:
         if unit.kind == "link":
             yield from places.link(unit)
-        elif unit.kind in CONTENT_KINDS and is_markdown(unit.file):
+        elif unit.kind in CONTENT_KINDS:
             yield from places.commands(unit)
             yield from _stale(unit)
 

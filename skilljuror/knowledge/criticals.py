@@ -68,7 +68,7 @@ _COMPARATOR = re.compile(
     rf"|\b(?:{_phrases(frozenset(w for w in _UP | _DOWN | _EQUAL if w[0].isalpha()))})\b",
     re.IGNORECASE,
 )
-_MODAL = re.compile(rf"(?<![\w-])(?:{_phrases(_NEGATIONS | _MODALS)})(?![\w-])", re.IGNORECASE)
+_MODAL = re.compile(rf"\b(?:{_phrases(_NEGATIONS | _MODALS)})\b", re.IGNORECASE)
 _KINDS = (
     ("cmp", _COMPARATOR),
     ("mod", _MODAL),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.criticals import change_between
 from skilljuror.knowledge.filepairs import FilePairs, pair_files
+from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.matching import Matching, Normal, Pair, match
 from skilljuror.knowledge.origin import Makings
 from skilljuror.knowledge.prose import STEP_ARROW
@@ -34,12 +35,12 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     altered += files.altered
     altered += _executable(files, parent, variant)
     altered += _swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
-    made, added = _made(matching, Makings(parent, old, variant, new))
+    made, added = _made(matching, Makings((parent, variant), (old, new), matching))
     return UnitDiff(
         compared=dict(sorted(Counter(unit.kind for unit in old).items())),
         reworded=tuple(pair for pair in pairs if pair.change is None),
         altered=tuple(altered),
-        missing=(*files.missing, *(u for u in matching.missing if not u.generated)),
+        missing=(*files.missing, *(unit for unit in matching.missing if not _is_made(unit))),
         added=(*files.added, *added),
         moved=tuple(_moved(matching, new)),
         generated=tuple(made),
@@ -52,6 +53,13 @@ def _content(units: Sequence[Unit]) -> list[Unit]:
 
 def _of(units: Sequence[Unit], kind: str) -> list[Unit]:
     return [unit for unit in units if unit.kind == kind]
+
+
+def _is_made(unit: Unit) -> bool:
+    """Whether a unit that is gone is a generator's, and so no loss."""
+    if unit.kind == "heading" and made_heading(unit.text):
+        return True
+    return unit.generated is not None
 
 
 def _judged(pair: Pair, normal: Normal) -> UnitPair:
@@ -116,5 +124,8 @@ def _moved(matching: Matching, new: Sequence[Unit]) -> Iterator[UnitPair]:
         if before.kind in {"heading", "field"} or not home or before.headings == after.headings:
             continue
         here = after.headings[-1:]
-        if home != here and home[0] in standing and renamed.get(home[0]) != "".join(here):
+        made = here and made_heading(here[0])
+        if made or not here or here == home or home[0] not in standing:
+            continue
+        if renamed.get(home[0]) != here[0]:
             yield UnitPair(before, after)

@@ -9,12 +9,12 @@ can be read.
 import re
 
 from skilljuror.knowledge.markers import KINDS
-from skilljuror.knowledge.templates import recognise
+from skilljuror.knowledge.templates import TEMPLATES, recognise
 
 MARKER = "marker"
 CONFIGURATION = "configuration"
-CONTENTS = "contents"
-_NAMED = frozenset({CONFIGURATION, CONTENTS, "directory", "shared", "routing", "routing-lead"})
+_NAMED = frozenset({CONFIGURATION, "directory", "routing-lead"})
+_HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
 _MARKER = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(KINDS)}) `([^`]+)`:?$")
 
 
@@ -25,6 +25,12 @@ def is_generated(line: str) -> str | None:
         return MARKER
     name = recognise(line)
     return name if name in _NAMED or (name or "").startswith("row-") else None
+
+
+def made_heading(text: str) -> str | None:
+    """Name of the template of a heading whose words are fixed; authors write such headings too,
+    so it counts as made only where the other side does not have it."""
+    return _HEADINGS.get(text)
 
 
 def embedded_path(line: str) -> str | None:

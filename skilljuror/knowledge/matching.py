@@ -81,7 +81,7 @@ def match(parent: Sequence[Unit], variant: Sequence[Unit], normal: Normal) -> Ma
     """
     old, new = _keyed(parent, normal), _keyed(variant, normal)
     same: list[tuple[Unit, Unit]] = []
-    for width in range(3):
+    for width in range(_WIDTHS):
         taken, old, new = _exact(old, new, width)
         same += taken
     alike, missing, added = _fuzzy(old, new, normal)
@@ -103,10 +103,19 @@ def _keyed(units: Sequence[Unit], normal: Normal) -> list[_Keyed]:
     ]
 
 
+_WIDTHS = 5
+
+
 def _identities(item: _Keyed) -> tuple[Hashable, ...]:
-    """How an occurrence is told from its copies, narrowest first."""
-    near = (item.key, item.before, item.after)
-    return near, (item.key, item.unit.headings[-1:]), item.key
+    """How an occurrence is told from its copies, narrowest first; `_WIDTHS` of them."""
+    home = (item.key, item.unit.headings[-1:])
+    return (
+        (*home, item.before, item.after),
+        (*home, item.before),
+        home,
+        (item.key, item.before, item.after),
+        item.key,
+    )
 
 
 def _exact(

@@ -9,10 +9,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
 from skilljuror.knowledge.criticals import criticals
+from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
+from skilljuror.knowledge.grammar import made_heading
+from skilljuror.knowledge.matching import Matching
 from skilljuror.knowledge.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
@@ -20,19 +24,21 @@ from skilljuror.models.knowledge import Unit
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
 _HOLE = re.compile(r"\{[a-z]+\}")
-_COUNTED_ROWS = frozenset({"row-folder", "row-data-folder"})
+_COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" in line)
 
 
 class Makings:
     """What a generated line of one pair may be made of, looked up once."""
 
     def __init__(
-        self, parent: Bundle, units: Sequence[Unit], variant: Bundle, made: Sequence[Unit]
+        self,
+        pair: tuple[Bundle, Bundle],
+        units: tuple[Sequence[Unit], Sequence[Unit]],
+        matching: Matching,
     ) -> None:
-        self._parent = parent
-        self._units = units
-        self._variant = variant
-        self._made = made
+        self._parent, self._variant = pair
+        self._units, self._made = units
+        self._matching = matching
 
     def template(self, unit: Unit) -> str | None:
         """The template that made `unit`, an added unit; None when an author wrote it."""
@@ -41,26 +47,38 @@ class Makings:
         if unit.generated is not None:
             follows = unit.generated.startswith("row-")
             return unit.generated if not follows or self._row(unit) else None
-        if unit.kind == "heading" and self._is_title(unit):
-            return "reference-title"
-        if unit.kind == "item" and any(unit.text in title for title in self._titles[unit.file]):
+        if unit.kind == "heading":
+            return "reference-title" if self._is_title(unit) else made_heading(unit.text)
+        if unit.kind == "item" and self._is_listed(unit):
             return "contents-row"
         copied = unit.kind == "statement" and unit.text in self._definitions
         return "definition" if copied else None
 
     def _is_title(self, unit: Unit) -> bool:
+        """Whether a heading is nothing but names and headings of the parent, one or several."""
         words = _words(unit.text)
-        return words in self._names or any(words == _words(h) for h in self._headings)
+        ends = {0}
+        for start in range(len(words)):
+            if start in ends:
+                ends |= {start + len(t) for t in self._titles if words[start:][: len(t)] == t}
+        return bool(words) and len(words) in ends
+
+    def _is_listed(self, unit: Unit) -> bool:
+        """Whether an item repeats words of a heading of its own file, as a contents list does."""
+        row = f" {' '.join(_words(unit.text))} "
+        return any(row in f" {' '.join(words)} " for words in self._headings_of[unit.file])
 
     def _field(self, unit: Unit) -> str | None:
-        """A `name` from a name of the parent, a `description` from sentences of its fields."""
-        key, _, value = unit.text.partition(":")
-        if key == "name" and _words(value) in self._names:
+        """A `name` from a name of the parent, a `description` from runs of its words."""
+        fields, _ = parse_frontmatter(["---", unit.text, "---"])
+        name, description = plain_field(fields, "name"), plain_field(fields, "description")
+        if name is not None and _words(name) in self._names:
             return "field-name"
-        if key != "description" or not set(criticals(value)) <= self._field_criticals:
+        if description is None or not set(criticals(description)) <= self._criticals:
             return None
-        sentences = (" ".join(_words(part)) for part in re.split(r"(?<=[.;!?,])\s", value))
-        return "field-description" if all(s in self._field_words for s in sentences) else None
+        words = _words(description)
+        joints = sum(pair not in self._neighbours for pair in pairwise(words))
+        return "field-description" if joints < max(1, len(self._parent.skills)) else None
 
     def _row(self, unit: Unit) -> bool:
         """Whether a routing row says only what the file it names, or a mention of it, says."""
@@ -81,16 +99,19 @@ class Makings:
 
     def _mentions(self, target: str) -> list[str]:
         name = PurePosixPath(target).name
-        return [unit.text for unit in self._units if name in unit.text]
+        found = [unit for unit in self._units if name in unit.text]
+        return [unit.text for unit in self._units if any(_beside(unit, one) for one in found)]
 
     @cached_property
     def _by_file(self) -> dict[str, list[str]]:
         texts: dict[str, list[str]] = defaultdict(list)
         for unit in self._made:
             texts[unit.file].append(unit.text)
+        for told in self._matching.alike:
+            texts[told.after.file].append(told.before.text)
         for path in self._variant.files:
             for folder in PurePosixPath(path).parents:
-                texts[f"{folder}/{PurePosixPath(path).name}"].append(f"{path} 1")
+                texts[f"{folder}/{PurePosixPath(path).name}"].append(PurePosixPath(path).name)
         return dict(texts)
 
     @cached_property
@@ -98,11 +119,15 @@ class Makings:
         return frozenset(unit.text for unit in self._units if unit.kind == "heading")
 
     @cached_property
-    def _titles(self) -> dict[str, list[str]]:
-        titles: dict[str, list[str]] = defaultdict(list)
+    def _titles(self) -> frozenset[tuple[str, ...]]:
+        return self._names | {_words(heading) for heading in self._headings} - {()}
+
+    @cached_property
+    def _headings_of(self) -> dict[str, list[tuple[str, ...]]]:
+        titles: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for unit in self._made:
             if unit.kind == "heading":
-                titles[unit.file].append(unit.text)
+                titles[unit.file].append(_words(unit.text))
         return titles
 
     @cached_property
@@ -121,16 +146,18 @@ class Makings:
         return frozenset(_words(name) for name in names)
 
     @cached_property
-    def _field_words(self) -> str:
-        return " ".join(w for unit in self._fields for w in _words(unit.text))
+    def _neighbours(self) -> frozenset[tuple[str, str]]:
+        """Words that stand side by side in the parent."""
+        return frozenset(pair for unit in self._units for pair in pairwise(_words(unit.text)))
 
     @cached_property
-    def _field_criticals(self) -> frozenset[str]:
-        return frozenset(token for unit in self._fields for token in unit.criticals)
+    def _criticals(self) -> frozenset[str]:
+        return frozenset(token for unit in self._units for token in unit.criticals)
 
-    @cached_property
-    def _fields(self) -> list[Unit]:
-        return [unit for unit in self._units if unit.kind == "field"]
+
+def _beside(unit: Unit, other: Unit) -> bool:
+    """Whether two units share a line."""
+    return unit.file == other.file and unit.start <= other.end and other.start <= unit.end
 
 
 def _words(text: str) -> tuple[str, ...]:

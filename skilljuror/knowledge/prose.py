@@ -6,12 +6,13 @@ from pathlib import PurePosixPath
 
 from markdown_it.token import Token
 
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.classes import is_markdown, resource_class
 from skilljuror.knowledge.draft import Draft
 from skilljuror.knowledge.grammar import CONFIGURATION, embedded_path, is_generated
 from skilljuror.knowledge.inline import folded, inline_text, sentences
 from skilljuror.knowledge.listings import fields, file_digest, listing
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown import Document, document_of
+from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 
 STEP_ARROW = " -> "
@@ -19,11 +20,11 @@ STEP_ARROW = " -> "
 
 def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[Draft]:
     """Units of a markdown text whose first line is line `first` of its file."""
-    document = Document(lines)
+    document = document_of(tuple(lines))
     if document.skip:
         yield from fields(lines[1 : document.skip - 1], first + 1)
     yield from _Walk(document, first).units()
-    yield from steps(document.tokens, first)
+    yield from steps(document.inlined, first)
 
 
 class _Walk:
@@ -31,7 +32,7 @@ class _Walk:
 
     def __init__(self, document: Document, first: int) -> None:
         self.lines = document.lines
-        self.tokens = document.tokens
+        self.tokens = document.inlined
         self.first = first
         self.path: list[tuple[int, str | None]] = []
         self.lists: list[bool] = []
@@ -148,12 +149,16 @@ def _span(token: Token) -> tuple[int, int]:
 
 
 def embedded(path: str, lines: Sequence[str], first: int) -> Iterator[Draft]:
-    """A file that stands in a fence below its marker: the same units as the file itself."""
+    """A file, wherever it stands: its digest and its lines; of machine-read data, no lines."""
     if is_markdown(path):
         yield from markdown_units(lines, first)
         return
+    if not any(line.strip() for line in lines):
+        return
     last = first + len(lines) - 1
     yield Draft("file", first, last, (), f"{path} {file_digest(lines)}")
+    if resource_class(path, Blob("\n".join(lines).encode())) == "data":
+        return
     yield from listing(lines, first, (), PurePosixPath(path).suffix.lower().removeprefix("."))
 
 

@@ -2,10 +2,9 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from skilljuror.knowledge.classes import is_markdown, resource_class
+from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.criticals import criticals
 from skilljuror.knowledge.draft import Draft
 from skilljuror.knowledge.prose import embedded, markdown_units
@@ -13,7 +12,6 @@ from skilljuror.knowledge.text import read_text
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import Unit
 
-_MAX_LISTED = 200_000
 _NO_CRITICALS = frozenset({"file", "schema", "step"})
 
 
@@ -53,21 +51,8 @@ def _digest(text: str) -> str:
 def _drafts(path: str, blob: Blob) -> tuple[Draft, ...]:
     """Units of one file; kept, because a variant shares most of its files with its parent."""
     text = read_text(blob)
-    if text is None or is_listed_whole(path, blob):
+    if text is None:
         lines = blob.data.count(b"\n") + 1
         return (Draft("file", 1, lines, (), f"{path} {blob.sha256}"),)
-    if not any(line.strip() for line in text.lines):
-        return ()
-    return tuple(sorted(_text_units(path, text.lines), key=lambda draft: (draft.start, draft.end)))
-
-
-def is_listed_whole(path: str, blob: Blob) -> bool:
-    """Whether a file is compared by its digest alone: machine-read, or too large to list."""
-    return resource_class(path, blob) == "data" or len(blob.data) > _MAX_LISTED
-
-
-def _text_units(path: str, lines: Sequence[str]) -> Iterator[Draft]:
-    if is_markdown(path):
-        yield from markdown_units(lines)
-    else:
-        yield from embedded(path, lines, 1)
+    units = markdown_units(text.lines) if is_markdown(path) else embedded(path, text.lines, 1)
+    return tuple(sorted(units, key=lambda draft: (draft.start, draft.end)))

@@ -88,3 +88,68 @@ class AuditResult(Record):
     def own(self) -> tuple[Finding, ...]:
         """The findings that the variant brought in itself."""
         return tuple(finding for finding in self.findings if not finding.inherited)
+
+
+class AssayRow(Record):
+    """What the gates did with the mutants of one kind."""
+
+    mutation: str
+    """Name of the mutation."""
+    drift: bool
+    """Whether it changes what an agent must do; a benign one does not."""
+    mutants: int
+    """Mutants judged, equivalent ones left out."""
+    equivalent: int
+    """Mutants that say the same line by line without white space, list markers and emphasis."""
+    flagged: int
+    """Mutants with a verdict other than pass."""
+    failed: int
+    """Mutants with the verdict fail."""
+    rate: float | None
+    """flagged / mutants; None without a mutant."""
+    low: float | None
+    """Lower end of Wilson's 95 % interval of the rate."""
+    high: float | None
+    """Upper end of Wilson's 95 % interval of the rate."""
+    rules: dict[str, int] = Field(default_factory=dict)
+    """rule -> mutants in which it brought a finding of its own."""
+
+
+class AssaySlip(Record):
+    """A mutant that the gates judged wrongly: drift that passed, or a benign change that did not."""
+
+    mutation: str
+    """Name of the mutation."""
+    variant: str
+    """Variant that was changed."""
+    file: str
+    """File that was changed; "" for all."""
+    line: int
+    """1-based line; 0 for a whole file."""
+    before: str
+    """What stood there."""
+    after: str
+    """What stood there then."""
+    verdict: GateVerdict
+    """What the gates said."""
+    rules: tuple[str, ...] = ()
+    """Rules that brought a finding of their own."""
+
+
+class AssayReport(Record):
+    """The measured power of the gates: how much drift they catch, how much else they flag."""
+
+    format_version: int = 1
+    """Version of this record."""
+    name: str
+    """Source whose variants were changed, or how many for a pooled report."""
+    policy: str
+    """Named policy the verdicts follow."""
+    seed: int
+    """Seed of the choice of sites."""
+    sites: int
+    """Most sites per mutation and variant."""
+    rows: tuple[AssayRow, ...]
+    """One row per mutation, drift first."""
+    slips: tuple[AssaySlip, ...] = ()
+    """The mutants that were judged wrongly."""

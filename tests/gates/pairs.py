@@ -1,5 +1,6 @@
 """Faithful pairs for the gates: one source, and its layouts made by hand."""
 
+from skilljuror.knowledge.templates import fill
 from skilljuror.models.bundle import Blob, Bundle
 from tests.knowledge.bundles import bundle
 
@@ -60,6 +61,19 @@ print(sys.argv)
 """
 ANCHOR = ROOT.replace("(references/limits.md)", "(#reference-content-from-referenceslimitsmd)")
 
+
+def _row(path: str, topics: str) -> str:
+    return fill("row-read", {"path": path, "link": path, "topics": topics})
+
+
+ROWS = (
+    fill("routing", {}),
+    "",
+    _row("references/limits.md", "Limits, Fonts"),
+    _row("references/tables.md", "Limits"),
+    fill("row-call", {"path": "scripts/check.py"}),
+    "",
+)
 SOURCE = bundle(
     {
         "forms/SKILL.md": ROOT,
@@ -74,10 +88,7 @@ FLAT = bundle(
 )
 DISCLOSED = bundle(
     {
-        "forms/SKILL.md": ROOT.partition("## Limits")[0] + "## Supporting files\n\n"
-        "- [references/limits.md](references/limits.md): open when the task involves Limits, Fonts.\n"
-        "- [references/tables.md](references/tables.md): open when the task involves Limits.\n"
-        "- `scripts/check.py`: run or open when a step names it.\n",
+        "forms/SKILL.md": ROOT.partition("## Limits")[0] + "\n".join(ROWS),
         "forms/references/limits.md": LIMITS,
         "forms/references/tables.md": "# Limits"
         + ROOT.partition("## Limits")[2].replace("references/limits.md", "limits.md"),

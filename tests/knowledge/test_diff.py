@@ -1,6 +1,7 @@
 import pytest
 
 from skilljuror.knowledge.diff import diff
+from skilljuror.knowledge.templates import fill
 from tests.knowledge.bundles import bundle, skill
 
 BODY = """# Guide
@@ -48,7 +49,7 @@ def changes(after, before=BODY):
 )  # fmt: skip
 def test_alterations_are_named(old, new, change):
     before, after = skill(BODY), skill(BODY)
-    root = before.files["demo/SKILL.md"].text
+    root = before.files["demo/SKILL.md"].text or ""
     assert old in root
     after = bundle({"demo/SKILL.md": root.replace(old, new)})
     assert change in [pair.change for pair in diff(before, after).altered]
@@ -124,15 +125,11 @@ def test_moving_paths_is_not_a_change():
     assert not (found.reworded)
 
 
-ROW = "- [references/a.md](references/a.md): open when the task involves %s.\n"
-
-
 @pytest.mark.parametrize(("topics", "made"), [("Fonts", True), ("5 Fonts", False), ("dogs", False)])
 def test_a_routing_row_may_only_repeat_its_target(topics, made):
     before = skill("# A\n\nText.\n\n## Fonts\n\nUse serif.\n")
-    after = skill(
-        "# A\n\nText.\n\n" + ROW % topics, **{"references/a.md": "# Fonts\n\nUse serif.\n"}
-    )
+    row = fill("row-read", {"path": "references/a.md", "link": "references/a.md", "topics": topics})
+    after = skill(f"# A\n\nText.\n\n{row}\n", **{"references/a.md": "# Fonts\n\nUse serif.\n"})
     found = diff(before, after)
     assert bool(found.generated) is made
     assert bool(found.added) is not made

@@ -1,0 +1,163 @@
+"""Drift of whole lines, blocks and files."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import PurePosixPath
+
+from skilljuror.gates.target import Files, Site, Target, helper_path
+from skilljuror.knowledge.classes import is_licence, is_markdown, is_root_name
+from skilljuror.models.knowledge import Unit
+
+_STEP = re.compile(r"^(\s*\d+[.)]\s+)(\S.*)$")
+_COMMAND_WORDS = re.compile(r"\b(?:must|always|never|required|do not)\b", re.IGNORECASE)
+_REQUIREMENTS = (
+    "Always round results to 3 decimal places before saving.",
+    "The output file must also include a summary column.",
+    "Never process more than 50 records in one batch.",
+)
+
+
+def rename_script(target: Target) -> Iterator[Site]:
+    """Give a script another name, on disk or in its marker."""
+    for unit in target.helpers:
+        path = helper_path(unit)
+        name = PurePosixPath(path).name
+        if path == unit.file:
+            renamed = str(PurePosixPath(path).with_name(f"run_{name}"))
+            make = partial(_moved_file, target, path, renamed)
+            yield Site(path, 0, path, renamed, make)
+        else:
+            yield from _renamed_marker(target, unit, path, name)
+
+
+def _moved_file(target: Target, old: str, new: str) -> Files:
+    return {old: None, new: target.bundle.files[old]}
+
+
+def _renamed_marker(target: Target, unit: Unit, path: str, name: str) -> Iterator[Site]:
+    for number in range(unit.start - 1, max(0, unit.start - 6), -1):
+        line = target.line(unit.file, number)
+        if f"`{path}`" in line:
+            renamed = path.removesuffix(name) + f"run_{name}"
+            yield target.edit(unit.file, number, line.replace(f"`{path}`", f"`{renamed}`"))
+            return
+
+
+def drop_reference(target: Target) -> Iterator[Site]:
+    """Delete a supporting markdown file and the lines that name it."""
+    roots = {skill.path for skill in target.bundle.skills}
+    for path in target.texts:
+        kept = is_root_name(path) or is_licence(path) or not is_markdown(path)
+        if not kept and any(unit.file == path for unit in target.units):
+            yield Site(path, 0, path, "", partial(_without, target, path, roots))
+
+
+def _without(target: Target, path: str, roots: set[str]) -> Files:
+    files: Files = {path: None}
+    for root in sorted(roots & set(target.texts)):
+        name = path.removeprefix(f"{root.rpartition('/')[0]}/")
+        lines = [line for line in target.texts[root].lines if name not in line]
+        files[root] = target.rewritten(root, lines)
+    return files
+
+
+def contradict(target: Target) -> Iterator[Site]:
+    """Add a line that says an order of the bundle may be skipped."""
+    orders = [target.line(*place) for place in target.prose]
+    orders = [line for line in orders if _COMMAND_WORDS.search(line) and 20 < len(line) < 200]
+    for count, (path, number) in enumerate(target.blanks()):
+        words = re.findall(r"\w+", orders[count % len(orders)])[2:7] if orders else ["validation"]
+        yield target.insert(path, number, f"It is fine to skip the step about {' '.join(words)}.")
+
+
+def add_requirement(target: Target) -> Iterator[Site]:
+    """Add an order that nothing supports."""
+    for count, (path, number) in enumerate(target.blanks()):
+        yield target.insert(path, number, _REQUIREMENTS[count % len(_REQUIREMENTS)])
+
+
+def swap_steps(target: Target) -> Iterator[Site]:
+    """Exchange two neighbouring items of a numbered list."""
+    prose = set(target.prose)
+    for path, number in target.prose:
+        if (path, number + 1) not in prose:
+            continue
+        one, two = (
+            _STEP.match(target.line(path, number)),
+            _STEP.match(target.line(path, number + 1)),
+        )
+        if one and two and one[2] != two[2] and len(one[1]) == len(two[1]):
+            after = [one[1] + two[2], two[1] + one[2]]
+            make = partial(target.replaced, path, number, after, 2)
+            yield Site(path, number, one[2], two[2], make)
+
+
+def swap_cells(target: Target) -> Iterator[Site]:
+    """Exchange the second cells of two neighbouring table rows that differ elsewhere."""
+    rows = sorted({(u.file, u.start) for u in target.units if u.kind == "row"})
+    for path, number in rows:
+        if (path, number + 1) not in rows:
+            continue
+        one, two = (_cells(target.line(path, n)) for n in (number, number + 1))
+        if len(one) != len(two) or len(one) < 4 or one[2].strip() == two[2].strip():
+            continue
+        rest = [cell.strip() for cell in (*one[:2], *one[3:])]
+        if rest != [cell.strip() for cell in (*two[:2], *two[3:])]:
+            after = ["|".join([*a[:2], b[2], *a[3:]]) for a, b in ((one, two), (two, one))]
+            make = partial(target.replaced, path, number, after, 2)
+            yield Site(path, number, one[2].strip(), two[2].strip(), make)
+
+
+def _cells(line: str) -> list[str]:
+    """A row cut at its bars; the first and last part lie outside the table."""
+    text = line.strip()
+    return text.split("|") if text.startswith("|") and text.endswith("|") else []
+
+
+def drop_script_line(target: Target) -> Iterator[Site]:
+    """Delete a line of a script that is no comment."""
+    for unit in target.helpers:
+        for number in range(unit.start, unit.end + 1):
+            line = target.line(unit.file, number).strip()
+            if len(line) > 12 and not line.startswith(("#", "//", "*", "--")):
+                yield target.edit(unit.file, number, None)
+
+
+def move_context(target: Target) -> Iterator[Site]:
+    """Move a paragraph of one line below another heading."""
+    places = [(path, n, target.home(path, n)) for path, n in target.blanks()]
+    for unit in target.units:
+        alone = unit.kind == "statement" and unit.start == unit.end and unit.headings
+        if not alone or unit.generated or not _is_paragraph(target, unit):
+            continue
+        for path, number, home in places:
+            if home and home != unit.headings[-1] and (path, number) != (unit.file, unit.start):
+                yield _move(target, unit, path, number)
+                break
+        places = places[1:] + places[:1]
+
+
+def _is_paragraph(target: Target, unit: Unit) -> bool:
+    lines = target.texts[unit.file].lines
+    around = (lines[unit.start - 2] if unit.start > 1 else "", *lines[unit.start : unit.start + 1])
+    line = lines[unit.start - 1]
+    return (
+        not any(text.strip() for text in around) and line[:1].isalnum() and not line.endswith(":")
+    )
+
+
+def _move(target: Target, unit: Unit, path: str, number: int) -> Site:
+    line = target.line(unit.file, unit.start)
+    return Site(unit.file, unit.start, line, line, partial(_moved, target, unit, path, number))
+
+
+def _moved(target: Target, unit: Unit, path: str, number: int) -> Files:
+    line = target.line(unit.file, unit.start)
+    if path != unit.file:
+        taken = target.replaced(unit.file, unit.start, [])
+        return {**taken, **target.replaced(path, number, ["", line, ""])}
+    lines = list(target.texts[path].lines)
+    lines[number - 1 : number] = ["", line, ""]
+    del lines[unit.start - 1 + (2 if number < unit.start else 0)]
+    return {path: target.rewritten(path, lines)}

@@ -1,0 +1,114 @@
+"""One planted defect for every rule of the gates."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from skilljuror.models.bundle import Blob, Bundle, Skill
+from tests.gates.pairs import FAITHFUL, edited, rebuilt
+
+ROOT = "forms/SKILL.md"
+LIMITS = "forms/references/limits.md"
+SCRIPT = "forms/scripts/check.py"
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A change of a faithful layout that one rule must see."""
+
+    make: Callable[[Bundle], Bundle]
+    kind: str = "pd"
+
+    def bundle(self) -> Bundle:
+        """The layout with the defect."""
+        return self.make(FAITHFUL[self.kind])
+
+
+def say(path: str, old: str, new: str, kind: str = "pd") -> Plant:
+    return Plant(lambda variant: edited(variant, path, old, new), kind)
+
+
+def put(path: str, text: str, kind: str = "pd", *, executable: bool = False) -> Plant:
+    blob = Blob(text.encode(), executable)
+    return Plant(lambda variant: rebuilt(variant, {**variant.files, path: blob}), kind)
+
+
+def take(path: str) -> Plant:
+    return Plant(lambda v: rebuilt(v, {p: b for p, b in v.files.items() if p != path}))
+
+
+def move(old: str, new: str) -> Plant:
+    def make(variant: Bundle) -> Bundle:
+        files = {new if path == old else path: blob for path, blob in variant.files.items()}
+        skills = tuple(
+            Skill(s.name, s.directory, new) if s.path == old else s for s in variant.skills
+        )
+        return rebuilt(Bundle(variant.name, files, skills), files)
+
+    return Plant(make)
+
+
+def _second_root(variant: Bundle) -> Bundle:
+    files = {**variant.files, "more/SKILL.md": Blob(b"---\nname: more\ndescription: d\n---\n")}
+    more = Skill("more", "more", "more/SKILL.md")
+    return rebuilt(Bundle(variant.name, files, (*variant.skills, more)), files)
+
+
+def _without_support(variant: Bundle) -> Bundle:
+    kept = {p: b for p, b in variant.files.items() if "/references/" not in p}
+    return rebuilt(variant, kept)
+
+
+ROW = "](references/limits.md): read when the task involves Limits, Fonts."
+SAID = "Text over 200 characters is cut."
+PLANTS: dict[str, Plant] = {
+    "layout.no-root": take(ROOT),
+    "layout.root-name": move(ROOT, "forms/skill.md"),
+    "layout.frontmatter": say(ROOT, "description: ", "about: "),
+    "layout.nested-root": put("forms/inner/SKILL.md", "Text of the inner one.\n"),
+    "layout.roots": Plant(_second_root, "baseline"),
+    "layout.flat": put("forms/more.md", "Text.\n", "baseline"),
+    "layout.pd-root-size": say(ROOT, "# PDF forms\n", "# PDF forms\n" + "\nText.\n" * 160),
+    "layout.pd-support": Plant(_without_support),
+    "layout.pd-unnamed": put("forms/references/more.md", "Text.\n"),
+    "layout.pd-cue": say(ROOT, ROW, "](references/limits.md)"),
+    "hygiene.broken-link": say(LIMITS, "Use Helvetica", "Use [Helvetica](gone.md)"),
+    "hygiene.broken-anchor": say(LIMITS, "Use Helvetica", "Use [Helvetica](#gone)"),
+    "hygiene.unresolved-command": say(ROOT, "python scripts/check.py", "python scripts/gone.py"),
+    "hygiene.stale-path": say(LIMITS, "Use Helvetica", "Use /root/.claude/skills/forms/x"),
+    "hygiene.litter": put("forms/scripts/__pycache__/check.pyc", "x"),
+    "hygiene.case-collision": put("forms/references/Limits.md", "Text.\n"),
+    "hygiene.duplicate-file": put("forms/scripts/again.py", "import sys\n\nprint(sys.argv)\n"),
+    "hygiene.fence-in-script": say(SCRIPT, "import sys", "```\nimport sys"),
+    "hygiene.twin-file": put("forms/scripts/check", "x"),
+    "hygiene.empty-heading": say(LIMITS, "## Fonts\n", "## Colours\n\n## Fonts\n"),
+    "knowledge.file-lost": take(SCRIPT),
+    "knowledge.file-changed": say(SCRIPT, "print", "print  "),
+    "knowledge.file-renamed": move(SCRIPT, "forms/scripts/test.py"),
+    "knowledge.file-mode": put(SCRIPT, "import sys\n\nprint(sys.argv)\n", executable=True),
+    "knowledge.file-added": put("forms/scripts/more.py", "print(2)\n"),
+    "knowledge.polarity": say(LIMITS, "Do not fill", "Fill"),
+    "knowledge.comparator-flip": say(ROOT, "at least", "at most"),
+    "knowledge.comparator": say(LIMITS, "more than 50", "50"),
+    "knowledge.number": say(LIMITS, "more than 50", "more than 60"),
+    "knowledge.unit": say(ROOT, "3 mm", "3 cm"),
+    "knowledge.modal": say(ROOT, "Always validate", "Usually validate"),
+    "knowledge.reference": say(ROOT, "--strict in.pdf` in", "--lax in.pdf` in"),
+    "knowledge.order": say(LIMITS, "fields in one run", "run in one fields"),
+    "knowledge.steps": say(
+        ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
+        "Save the result as a new file.\n3. Fill every field of the form.",
+    ),
+    "knowledge.code": say("forms/references/tables.md", "--strict", "--loose"),
+    "knowledge.row": say("forms/references/tables.md", "| name |", "| names |"),
+    "knowledge.field": say(ROOT, "Fill PDF forms.", "Fill PDF forms well."),
+    "knowledge.critical-missing": say(LIMITS, SAID, ""),
+    "knowledge.critical-added": say(LIMITS, SAID, f"{SAID} Never print it."),
+    "knowledge.missing": say(ROOT, "2. Fill every field of the form.\n", ""),
+    "knowledge.added": say(LIMITS, SAID, f"{SAID} Colours are a matter of taste."),
+    "knowledge.routing": say(ROOT, "Limits, Fonts.", "Limits, Fonts, 7 Colours."),
+    "knowledge.moved": say(
+        LIMITS, f"{SAID}\n\n## Fonts\n", f"\n\n## Fonts\n\n{SAID}\n",
+    ),
+    "knowledge.reworded": say(ROOT, "every field of the form", "every field of this form"),
+}  # fmt: skip
+"""rule -> its plant."""

@@ -1,0 +1,73 @@
+"""What every gate of the registry must do: pass the faithful, fail the planted."""
+
+import pytest
+
+from skilljuror.errors import UsageError
+from skilljuror.gates import GATES
+from skilljuror.gates.rules import RULES, explain
+from skilljuror.registry import resolve
+from tests.gates.pairs import FAITHFUL, SOURCE
+from tests.gates.plants import PLANTS
+
+STRUCTURAL = {"layout.roots", "layout.flat"} | {r for r in RULES if r.startswith("layout.pd-")}
+"""Rules that a kind of layout promises; they cannot be inherited."""
+
+
+def check(rule, parent, variant, kind, policy="strict"):
+    gate = resolve(GATES, rule.partition(".")[0], "gate")()
+    return gate.check(parent, variant, kind, policy)
+
+
+@pytest.mark.parametrize("policy", ["strict", "llm"])
+@pytest.mark.parametrize("kind", FAITHFUL)
+@pytest.mark.parametrize("gate", GATES)
+def test_a_faithful_pair_passes(gate, kind, policy):
+    result = check(gate, SOURCE, FAITHFUL[kind], kind, policy)
+    assert (result.verdict, result.gate) == ("pass", gate)
+    assert sum(result.checked.values()) > 0
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_planted_defect_is_told_by_its_rule(rule):
+    plant = PLANTS[rule]
+    result = check(rule, SOURCE, plant.bundle(), plant.kind)
+    (finding, *_) = [f for f in result.findings if f.rule == rule]
+    assert not finding.inherited
+    assert finding.severity == RULES[rule].severity
+    assert result.verdict == "fail"
+
+
+@pytest.mark.parametrize("rule", sorted(set(RULES) - STRUCTURAL))
+def test_what_the_parent_already_had_decides_nothing(rule):
+    plant = PLANTS[rule]
+    both = plant.bundle()
+    result = check(rule, both, both, plant.kind)
+    assert all(f.inherited for f in result.findings if f.rule == rule)
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_every_gate_has_rules_and_only_its_own(gate):
+    own = {rule for rule in RULES if rule.startswith(f"{gate}.")}
+    assert own
+    for rule in own:
+        result = check(rule, SOURCE, PLANTS[rule].bundle(), PLANTS[rule].kind)
+        assert {finding.rule for finding in result.findings} <= own
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_a_gate_answers_the_same_twice(gate):
+    for plant in PLANTS.values():
+        one, two = (check(gate, SOURCE, plant.bundle(), plant.kind) for _ in range(2))
+        assert one == two
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_is_explained(rule):
+    told = explain(rule)
+    assert told.startswith(f"{rule} (")
+    assert all(word in told for word in ("found:", "why:", "mend:"))
+
+
+def test_an_unknown_rule_names_the_known_ones():
+    with pytest.raises(UsageError, match=r"'layout\.gone'; choose one of"):
+        explain("layout.gone")

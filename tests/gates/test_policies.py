@@ -1,0 +1,83 @@
+import pytest
+
+from skilljuror.errors import UsageError
+from skilljuror.gates.findings import Fact, differential, finding
+from skilljuror.gates.policies import policies, policy, worst
+from skilljuror.gates.rules import RULES
+
+
+def found(rule, count=1, *, inherited=False):
+    return [finding(Fact(rule, n, "a.md", n + 1), inherited=inherited) for n in range(count)]
+
+
+def test_the_packaged_policies_name_only_rules_that_exist():
+    for name in policies():
+        named = policy(name)
+        assert named.name == name
+        assert set(named.rules) | set(named.limits) <= set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_strict_fails_on_everything(rule):
+    assert policy("strict").verdict(found(rule), 1000) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict"),
+    [
+        ("knowledge.polarity", "fail"),
+        ("knowledge.comparator-flip", "fail"),
+        ("knowledge.file-lost", "fail"),
+        ("knowledge.file-changed", "fail"),
+        ("knowledge.number", "review"),
+        ("knowledge.modal", "review"),
+        ("knowledge.critical-added", "review"),
+        ("knowledge.moved", "review"),
+        ("knowledge.reworded", "pass"),
+    ],
+)
+def test_llm_sends_most_alterations_to_a_person(rule, verdict):
+    assert policy("llm").verdict(found(rule), 1000) == verdict
+
+
+@pytest.mark.parametrize(
+    ("rule", "count", "verdict"),
+    [
+        ("knowledge.missing", 10, "pass"),
+        ("knowledge.missing", 11, "review"),
+        ("knowledge.missing", 30, "review"),
+        ("knowledge.missing", 31, "fail"),
+        ("knowledge.added", 20, "pass"),
+        ("knowledge.added", 21, "review"),
+        ("knowledge.added", 51, "fail"),
+    ],
+)
+def test_llm_allows_a_share_of_plain_statements(rule, count, verdict):
+    assert policy("llm").verdict(found(rule, count), 1000) == verdict
+
+
+def test_inherited_findings_decide_nothing():
+    assert policy("strict").verdict(found("knowledge.polarity", inherited=True), 10) == "pass"
+
+
+def test_worst_of_nothing_is_pass():
+    assert worst([]) == "pass"
+    assert worst(["review", "fail", "pass"]) == "fail"
+
+
+def test_as_many_facts_as_the_parent_has_are_inherited():
+    fact = Fact("hygiene.broken-link", "x.md", "a.md", 1)
+    told = differential([fact], [fact, fact._replace(file="b.md")])
+    assert [(f.file, f.inherited) for f in told] == [("a.md", True), ("b.md", False)]
+
+
+def test_the_same_finding_keeps_its_id_when_it_moves():
+    one = finding(Fact("knowledge.added", 1, "a.md", 3, "Text."))
+    other = finding(Fact("knowledge.added", 1, "b.md", 9, "Text."))
+    assert one.id == other.id
+    assert one.id != finding(Fact("knowledge.added", 1, "a.md", 3, "Words.")).id
+
+
+def test_an_unknown_policy_names_the_known_ones():
+    with pytest.raises(UsageError, match="'lax'; choose one of llm, strict"):
+        policy("lax")
