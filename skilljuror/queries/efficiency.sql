@@ -1,10 +1,10 @@
 -- question: What does an attempt, a success and a strict pass cost?
 -- section: RQ2
--- grain: one row is one condition and one resource (minutes, display tokens, cost)
+-- grain: one row is one condition and one resource (time, display tokens, cost)
 -- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
 --   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least
--- read: "attempt" is what one trial uses on average, "success" what a passing trial uses, and
---   "yield" what one strict pass costs when the failed attempts are paid for too. A condition can
+-- read: An attempt is what one trial uses on average, a success what a passing trial uses, and the
+--   yield what one strict pass costs when the failed attempts are paid for too. A condition can
 --   be cheaper per attempt and dearer per pass.
 -- column measured: planned trials for which the resource is known; the rest is not known, not zero
 -- column total: sum over the measured trials
@@ -15,7 +15,7 @@
 -- column attempt_reason: why there is no value, as the metric gives it
 WITH kinds (place, resource, metric, unit) AS (
     VALUES
-        (1, 'minutes', 'agent_minutes', 'minutes'),
+        (1, 'time', 'agent_minutes', 'minutes'),
         (2, 'display tokens', 'display_tokens', 'tokens'),
         (3, 'cost', 'cost_usd', 'USD')
 ),

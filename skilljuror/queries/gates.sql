@@ -2,7 +2,7 @@
 -- section: RQ1
 -- grain: one row is one gate and one variant, over all builds
 -- columns: gate, variant, builds, passed, review, failed, compared, pass_rate
--- read: review means that a person must look before the variant is run. A gate that compared nothing
+-- read: "review" means that a person must look before the variant is run. A gate that compared nothing
 --   proves nothing, so the number of comparisons stands beside the verdicts.
 -- column compared: things compared in all, so that silence can be weighed
 SELECT

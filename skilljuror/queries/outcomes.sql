@@ -4,8 +4,8 @@
 -- columns: condition, variant, tasks, planned, settled, coverage, strict_passes, strict_rate,
 --   strict_half_width, delta_passes, broad_passes, broad_rate, mean_reward, runtime_successes,
 --   runtime_rate, strict_and_runtime, strict_given_runtime
--- read: strict_rate is the number to compare. It divides by the planned trials, so a trial without
---   an outcome counts against its condition; look at coverage before believing a difference.
+-- read: The strict rate is the number to compare. It divides by the planned trials, so a trial
+--   without an outcome counts against its condition; look at coverage before believing a difference.
 -- column strict_passes: trials whose reward is exactly 1 (a missing reward is no pass)
 -- column strict_rate: strict passes of planned trials
 -- column strict_half_width: Wald 95 % half-width over trials; it ignores that trials of one task

@@ -1,4 +1,4 @@
--- question: Is each Progressive Disclosure variant really one?
+-- question: Which Progressive Disclosure variants fail which item?
 -- section: RQ1
 -- grain: one row is one item and one build with a variant of that layout
 -- columns: build, variant, item, passed, detail
@@ -20,7 +20,7 @@ WITH files AS (
 named AS (
     SELECT
         g.build, g.variant,
-        count(DISTINCT f.file || f.message) AS unnamed
+        count(f.rule) AS unnamed
     FROM gate_results AS g
     LEFT JOIN findings AS f
         ON f.build = g.build AND f.variant = g.variant AND f.gate = g.gate
@@ -32,17 +32,17 @@ items AS (
     SELECT
         build, variant, 'PD-1' AS item,
         longest_root <= CAST($max_root_lines AS INTEGER) AS passed,
-        longest_root || ' lines in the longest root' AS detail
+        'lines of the longest root: ' || longest_root AS detail
     FROM files
     UNION ALL
-    SELECT build, variant, 'PD-2', support >= 1, support || ' support files' FROM files
+    SELECT build, variant, 'PD-2', support >= 1, 'supporting files: ' || support FROM files
     UNION ALL
     SELECT
         f.build, f.variant, 'PD-3',
         CASE WHEN f.support = 0 THEN false ELSE n.unnamed = 0 END,
         CASE
             WHEN f.support = 0 THEN 'nothing to name'
-            ELSE n.unnamed || ' support files not named with a cue'
+            ELSE 'supporting files not named with a cue: ' || n.unnamed
         END
     FROM files AS f
     LEFT JOIN named AS n USING (build, variant)

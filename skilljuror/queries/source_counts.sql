@@ -4,8 +4,8 @@
 -- columns: status, format, reason, files, bytes
 -- params: reasons=yes
 -- column reason: null with reasons=no, since a reason may quote a path
--- read: skipped means that no format claims the file; duplicate that another capture of the same run
---   was better; error that a format claims it and it cannot be read. A long tail of errors means
+-- read: "skipped" means that no format claims the file, "duplicate" that another capture of the same
+--   run was better, "error" that a format claims it and it cannot be read. A long tail of errors means
 --   that the figures rest on less than was found.
 WITH found AS (
     SELECT

@@ -2,7 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition and one twentieth of the run
 -- columns: condition, bin, from_share, to_share, skill_steps, per_trial
--- read: per_trial is absolute, not a share: a darker row means more Skill use, not only another place.
+-- read: Steps per trial are absolute, not a share: a darker row means more Skill use, not only another place.
 -- column bin: 0 to 19
 -- column per_trial: Skill-related steps in the bin of readable trials
 SELECT

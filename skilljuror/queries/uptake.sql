@@ -4,8 +4,8 @@
 -- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown, eru_rate,
 --   mean_events, mean_yes, ge1_yes, ge2_yes, ge5_yes
 -- params: judge=null
--- read: eru_rate says how often an access was put to work; mean_yes how much work that was. A layout
---   that invites many accesses can raise the second without the first.
+-- read: The ERU rate says how often an access was put to work, the mean of yes events how much work
+--   that was. A layout that invites many accesses can raise the second without the first.
 -- column trajectories: trials whose log could be read, those without any event included
 -- column events: uses of a resource by the main agent and its sub-agents
 -- column judged: events with a verdict of this judge

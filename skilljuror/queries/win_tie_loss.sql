@@ -3,7 +3,7 @@
 -- grain: one row is the contrast
 -- columns: treatment, control, tasks, wins, ties, losses, won, lost
 -- params: treatment=null, control=null
--- read: wins + ties + losses is the number of tasks. A gain carried by few tasks is a weak gain.
+-- read: Wins, ties and losses add up to the number of tasks. A gain carried by few tasks is a weak gain.
 -- column won: names of the tasks won
 -- column lost: names of the tasks lost
 WITH contrast AS (

@@ -15,8 +15,8 @@ LINE = "#c9cdd3"
 PLUS = "#2f7fd1"
 MINUS = "#d7792a"
 TIE = "#8b919a"
-SERIES = (TIE, MINUS, PLUS, "#3a9d78", "#8f63c7", "#b8860b")
-"""Colours told apart with any kind of colour vision, on light and on dark paper."""
+OTHERS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
+"""Colours of further series; all are told apart on light and on dark paper."""
 
 SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
 
@@ -81,7 +81,7 @@ def finished(figure: "Figure", name: str, title: str, read: str, *, scripted: bo
     """The figure as a Drawing, titled, and marked when a scripted policy ran."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     if scripted:
-        figure.supxlabel(SCRIPTED, x=0.01, ha="left", fontsize=8.5, color=MINUS)
+        figure.axes[0].set_title(SCRIPTED, loc="left", fontsize=9, color=MINUS)
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)

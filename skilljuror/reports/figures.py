@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from skilljuror.reports.asking import Ask
-from skilljuror.reports.canvas import MINUS, PLUS, SERIES, TIE, Drawing, canvas, finished
+from skilljuror.reports.canvas import MINUS, OTHERS, PLUS, TIE, Drawing, canvas, finished
 from skilljuror.reports.heat import heat_map
 
 Row = dict[str, Any]
@@ -25,7 +25,7 @@ def task_deltas(ask: Ask, scripted: bool) -> Drawing | None:
     if not rows:
         return None
     named = len(rows) <= NAMED_BARS
-    size = (7.6, 1.3 + 0.24 * len(rows)) if named else (7.6, 3.4)
+    size = (9.0, 1.3 + 0.24 * len(rows)) if named else (9.0, 3.4)
     with canvas(*size) as (figure, axes):
         (_named_bars if named else _bare_bars)(axes, rows)
         title = f"Pass rate per task, {rows[0]['treatment']} minus {rows[0]['control']}"
@@ -93,15 +93,16 @@ def exposure_curve(ask: Ask, scripted: bool) -> Drawing | None:
     rows = ask("exposure_curve").records()
     if not any(row["units_share"] for row in rows):
         return None
-    with canvas(7.6, 3.4) as (figure, axes):
-        for place, condition in enumerate(dict.fromkeys(row["condition"] for row in rows)):
-            _curve(axes, [row for row in rows if row["condition"] == condition], _series(place))
+    colours = _series(ask, [row["condition"] for row in rows])
+    with canvas(9.0, 3.6) as (figure, axes):
+        for condition, colour in colours.items():
+            _curve(axes, [row for row in rows if row["condition"] == condition], colour)
         axes.set_xlabel("share of the run that is over")
         axes.set_ylabel("units seen, % of those offered")
         axes.set_ylim(0, 104)
         axes.set_xlim(0, 1)
         axes.grid(linewidth=0.5)
-        axes.legend(loc="lower right")
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(colours))
         read = (
             "A line is the mean over trials of the knowledge units that have reached the agent; the "
             "band holds the middle half of the trials."
@@ -119,8 +120,13 @@ def _curve(axes: Any, rows: list[Row], colour: str) -> None:
     axes.plot(places, means, color=colour, linewidth=2, label=rows[0]["condition"])
 
 
-def _series(place: int) -> str:
-    return SERIES[(place + 1) % len(SERIES)]
+def _series(ask: Ask, conditions: Sequence[str]) -> dict[str, str]:
+    """One colour per condition; treatment and control have theirs everywhere on the page."""
+    overview = ask.one("overview")
+    fixed = {overview["treatment"]: PLUS, overview["control"]: MINUS}
+    others = [name for name in dict.fromkeys(conditions) if name not in fixed]
+    free = {name: OTHERS[place % len(OTHERS)] for place, name in enumerate(others)}
+    return {name: fixed.get(name) or free[name] for name in dict.fromkeys(conditions)}
 
 
 def strata(ask: Ask, scripted: bool) -> Drawing | None:
@@ -129,7 +135,7 @@ def strata(ask: Ask, scripted: bool) -> Drawing | None:
     rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
     if len(rows) < 2:
         return None
-    with canvas(7.6, 4.6) as (figure, axes):
+    with canvas(9.0, 4.6) as (figure, axes):
         _points(axes, rows)
         axes.axhline(0, color=TIE, linewidth=0.8)
         axes.axvline(0, color=TIE, linewidth=0.8)
@@ -184,7 +190,7 @@ def skills_opened(ask: Ask, scripted: bool) -> Drawing | None:
     rows = [row for row in ask("skills_opened").records() if row["opened"]][:NAMED_BARS]
     if not rows:
         return None
-    with canvas(7.6, 1.4 + 0.3 * len(rows)) as (figure, axes):
+    with canvas(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
         places = range(len(rows))
         offered = [row["trajectories"] for row in rows]
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")

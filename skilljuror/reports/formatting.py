@@ -4,7 +4,15 @@ from datetime import datetime
 from typing import Any
 
 DASH = "–"
-_SHARES = ("_rate", "_share", "share", "coverage", "units_share_low", "units_share_high")
+_SHARES = (
+    "_rate",
+    "_share",
+    "share",
+    "coverage",
+    "strict_given_runtime",
+    "units_share_low",
+    "units_share_high",
+)
 _POINTS = ("delta", "delta_rate", "delta_pass", "delta_runtime")
 _SIGNED = ("delta_", "difference")
 _LABELS = {

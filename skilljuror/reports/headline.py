@@ -44,7 +44,8 @@ def headline(ask: Ask) -> Headline:
     overview = ask.one("overview")
     scripted = bool(overview["scripted"])
     if not overview["planned"]:
-        title = f"{overview['trajectories']} runs read, {_opened(ask)} skills opened"
+        runs, skills = overview["trajectories"], _opened(ask)
+        title = f"{counted(runs, 'run')} read, {counted(skills, 'skill')} opened"
         return Headline(title, _observed_words(overview), True, scripted, overview)
     treatment, control = arms(ask)
     delta = paired_delta(control, treatment) if treatment and control else None
@@ -89,7 +90,8 @@ def _unsettled(ask: Ask) -> int:
 def _title(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
     contrast = f"{overview['treatment']} minus {overview['control']}"
     if missing:
-        return f"{contrast}: no headline yet, {missing} planned trials have no final outcome"
+        open_trials = counted(missing, "planned trial")
+        return f"{contrast}: no headline yet, {open_trials} without a final outcome"
     if delta.z is None:
         return f"{contrast}: {points(delta.delta)} in strict pass rate on one task, no interval"
     return (
@@ -135,6 +137,11 @@ def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
 def _reading(overview: dict[str, Any], delta: PairedDelta, interval: Interval) -> str:
     if interval.low <= 0 <= interval.high:
         return f"The interval holds 0: this study does not show a difference.{_power(delta)}"
+    if delta.t is None or delta.t.low <= 0 <= delta.t.high:
+        return (
+            f"The normal interval leaves 0 out, Student's does not: {delta.tasks} tasks are too few "
+            "to show a difference."
+        )
     better = overview["treatment"] if interval.low > 0 else overview["control"]
     return (
         f"The interval leaves 0 out: on tasks like these, {better} solves more. Look at the tasks "
@@ -143,13 +150,19 @@ def _reading(overview: dict[str, Any], delta: PairedDelta, interval: Interval) -
 
 
 def _power(delta: PairedDelta) -> str:
-    found = detectable_effect(delta.sd or 0.0, delta.tasks)
-    if found.effect is None:
-        return ""
+    effect = _detectable(delta)
+    if effect is None:
+        return f" {delta.tasks} tasks that vary as these do could hardly have shown any."
     return (
-        f" With {delta.tasks} tasks that vary as these do, it would have found a difference of "
-        f"{found.effect:.1f} points in four of five repetitions."
+        f" With {delta.tasks} tasks that vary as these do, it would have found one of "
+        f"{effect:.1f} points in four of five repetitions."
     )
+
+
+def _detectable(delta: PairedDelta) -> float | None:
+    """Smallest detectable difference in points; None where not even 100 points would do."""
+    effect = detectable_effect(delta.sd or 0.0, delta.tasks).effect
+    return effect if effect is not None and 0 < effect <= 100 else None
 
 
 def _methods(delta: PairedDelta) -> list[Row]:
@@ -178,10 +191,8 @@ def _facts(ask: Ask, delta: PairedDelta) -> list[tuple[str, str]]:
     if one := leave_one_out(delta):
         words = f"{points(one.low)} (without {one.low_task}) to {points(one.high)} (without {one.high_task})"
         facts.append(("Leaving one task out", words))
-    if delta.sd is not None:
-        effect = detectable_effect(delta.sd, delta.tasks).effect
-        if effect:
-            facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
+    if effect := _detectable(delta):
+        facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
     return facts
 
 
@@ -190,3 +201,8 @@ def points(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:+.1f} pp".replace("-", "−")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun: "1 run", "2 runs"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

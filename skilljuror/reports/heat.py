@@ -18,7 +18,7 @@ def heat_map(name: str, title: str, read: str, cells: Cells, *, scripted: bool) 
     names = list(dict.fromkeys(row for row, _ in cells))
     grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in names]
     ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
-    with canvas(7.6, 1.5 + 0.36 * len(names)) as (figure, axes):
+    with canvas(9.0, 1.4 + 0.4 * len(names)) as (figure, axes):
         mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
         _frame(axes, names)
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)

@@ -15,7 +15,7 @@ from skilljuror.reports.asking import Ask
 from skilljuror.reports.bars import condition_bars, interval_picture
 from skilljuror.reports.canvas import SCRIPTED, Drawing
 from skilljuror.reports.figures import drawings
-from skilljuror.reports.headline import METHOD_COLUMNS, Headline, points
+from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted, points
 from skilljuror.reports.sections import OBSERVED, STUDY
 from skilljuror.reports.views import SectionView, section_view
 from skilljuror.store import Result
@@ -82,7 +82,7 @@ def _render(ask: Ask, first: Headline, views: list[SectionView]) -> str:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["points"] = points
+    environment.filters |= {"points": points, "counted": counted}
     template = environment.get_template("report.html.j2")
     return template.render(
         first=first,

@@ -39,12 +39,14 @@ STUDY = (
         "alone.",
         (
             Panel("gates"),
+            Panel("variant_sizes"),
+            Panel("pd_item_counts"),
+            Panel("finding_counts"),
             Panel("variants", (
                 "build", "variant", "files", "support_files", "tokens", "tokens_of_source",
                 "root_lines", "root_share", "verdict",
-            )),
-            Panel("pd_items"),
-            Panel("finding_counts"),
+            ), folded=True),
+            Panel("pd_items", folded=True),
             Panel("findings", folded=True),
             Panel("builds", folded=True),
         ),

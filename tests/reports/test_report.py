@@ -86,7 +86,7 @@ def test_every_figure_has_its_data_beside_it(built):
 
 
 def test_a_study_with_open_trials_has_no_headline(built):
-    assert "no headline yet, 2 planned trials" in built.title
+    assert "no headline yet, 2 planned trials without" in built.title
     assert 'class="interval"' not in built.path.read_text(encoding="utf-8")
 
 

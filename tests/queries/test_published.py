@@ -1,0 +1,107 @@
+"""Published arithmetic: the same counts give the same printed figures.
+
+Figures as printed are compared by half a unit in their last place.
+"""
+
+import pytest
+
+from skilljuror.queries.run import run
+from skilljuror.reports.asking import Ask
+from skilljuror.reports.headline import headline
+from skilljuror.store import open_read
+from tests.queries import published
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return published.study(tmp_path_factory.mktemp("published"))
+
+
+def by_condition(study, question, **params):
+    rows = run(study, question, **params).records()
+    return {row["condition"]: row for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("condition", "passes", "percent", "delta"),
+    [("no-skill", 119, 29.0, -53), ("baseline", 172, 42.0, None), ("pd", 189, 46.1, 17)],
+)
+def test_table_3_passes(study, condition, passes, percent, delta):
+    row = by_condition(study, "outcomes")[condition]
+    assert (row["strict_passes"], row["planned"], row["delta_passes"]) == (passes, 410, delta)
+    assert 100 * row["strict_rate"] == pytest.approx(percent, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("condition", "half_width"), [("no-skill", 4.39), ("baseline", 4.78), ("pd", 4.83)]
+)
+def test_wald_half_widths(study, condition, half_width):
+    row = by_condition(study, "outcomes")[condition]
+    assert 100 * row["strict_half_width"] == pytest.approx(half_width, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("condition", "attempt", "per_pass", "printed"),
+    [
+        ("no-skill", 8.64, 29.77, 29.76),
+        ("baseline", 8.42, 20.07, 20.07),
+        ("pd", 8.19, 17.77, 17.76),
+    ],
+)
+def test_table_4_minutes(study, condition, attempt, per_pass, printed):
+    """The printed yield lies in the interval that the rounded attempt mean allows."""
+    rows = run(study, "efficiency").records()
+    row = next(r for r in rows if (r["condition"], r["resource"]) == (condition, "time"))
+    assert row["attempt"] == pytest.approx(attempt)
+    assert row["yield"] == pytest.approx(per_pass, abs=0.005)
+    reach = 0.005 * row["planned"] / row["passes"] + 0.005
+    assert row["yield"] == pytest.approx(printed, abs=reach)
+
+
+@pytest.mark.parametrize(
+    ("condition", "cost", "millions"),
+    [("no-skill", 2.05, 0.34), ("baseline", 1.28, 0.22), ("pd", 1.31, 0.21)],
+)
+def test_table_3_cost_and_tokens_per_pass(study, condition, cost, millions):
+    rows = {(r["condition"], r["resource"]): r for r in run(study, "efficiency").records()}
+    assert rows[condition, "cost"]["yield"] == pytest.approx(cost, abs=0.005)
+    assert rows[condition, "display tokens"]["yield"] / 1e6 == pytest.approx(millions, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("condition", "share", "support", "script", "helper"),
+    [("baseline", 5.4, 66, 31, 3), ("pd", 10.8, 364, 101, 118)],
+)
+def test_table_5_counts(study, condition, share, support, script, helper):
+    row = by_condition(study, "process")[condition]
+    found = (row["support_read_trials"], row["script_trials"], row["helper_trials"])
+    assert found == (support, script, helper)
+    assert 100 * row["skill_step_share"] == pytest.approx(share, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("condition", "events", "rate", "mean_events", "mean_yes", "incidence"),
+    [
+        ("baseline", 717, 76.0, 1.75, 1.33, (332, 95, 11)),
+        ("pd", 1902, 84.6, 4.64, 3.92, (386, 335, 118)),
+    ],
+)
+def test_tables_6_13_and_14(study, condition, events, rate, mean_events, mean_yes, incidence):
+    row = by_condition(study, "uptake")[condition]
+    assert (row["trajectories"], row["events"]) == (410, events)
+    assert (row["ge1_yes"], row["ge2_yes"], row["ge5_yes"]) == incidence
+    assert 100 * row["eru_rate"] == pytest.approx(rate, abs=0.05)
+    assert row["mean_events"] == pytest.approx(mean_events, abs=0.005)
+    assert row["mean_yes"] == pytest.approx(mean_yes, abs=0.005)
+
+
+def test_figure_4_and_the_headline(study):
+    with open_read(study) as reader:
+        first = headline(Ask(reader))
+    assert first.delta
+    assert first.delta.z
+    assert first.delta.delta == pytest.approx(100 * 17 / 410)
+    assert first.delta.z.halfwidth == pytest.approx(6.0, abs=0.05)
+    assert "holds 0" in first.verdict
+    assert run(study, "win_tie_loss").records()[0]["wins"] == 23
+    assert ("Tasks", "23 won, 44 tied, 15 lost") in first.facts
