@@ -18,7 +18,7 @@ CUT_OFF = 5
 
 _CHECKS = re.compile(
     r"\b(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc"
-    r"|status|version|dry-run)\b"
+    r"|dry-run)\b"
 )
 
 
@@ -113,7 +113,7 @@ def _category(event: ResourceEvent, use: Use) -> Uptake:
         return "validation" if judged else "diagnosis"
     if use.after_failure and call.action in {"shell", "python", "write", "edit"}:
         return "correction"
-    checks = call.written is None and _CHECKS.search(call.command or "")
+    checks = call.written is None and _CHECKS.search(use.line)
     return "validation" if checks else "implementation"
 
 

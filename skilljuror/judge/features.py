@@ -27,148 +27,27 @@ _MAX_TOKEN = 200
 _SPACELESS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 _TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
-_NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_UNIT = r"(?:%|[kKMG]?[bB]|[kmcn]?m|px|ms|kg|s|x)"
+_NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){_UNIT}?(?![\w])")
 _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
 
-STOP_WORDS = frozenset([
-    "a",
-    "about",
-    "after",
-    "again",
-    "all",
-    "also",
-    "an",
-    "and",
-    "any",
-    "are",
-    "as",
-    "at",
-    "be",
-    "because",
-    "been",
-    "before",
-    "being",
-    "both",
-    "but",
-    "by",
-    "can",
-    "could",
-    "did",
-    "do",
-    "does",
-    "doing",
-    "done",
-    "down",
-    "each",
-    "else",
-    "every",
-    "few",
-    "first",
-    "for",
-    "from",
-    "get",
-    "had",
-    "has",
-    "have",
-    "he",
-    "here",
-    "how",
-    "i",
-    "if",
-    "in",
-    "into",
-    "is",
-    "it",
-    "its",
-    "just",
-    "last",
-    "let",
-    "like",
-    "line",
-    "lines",
-    "make",
-    "may",
-    "me",
-    "might",
-    "more",
-    "most",
-    "must",
-    "my",
-    "need",
-    "new",
-    "next",
-    "no",
-    "not",
-    "now",
-    "of",
-    "off",
-    "on",
-    "once",
-    "one",
-    "only",
-    "or",
-    "other",
-    "our",
-    "out",
-    "over",
-    "own",
-    "per",
-    "please",
-    "same",
-    "see",
-    "set",
-    "she",
-    "should",
-    "so",
-    "some",
-    "such",
-    "than",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "those",
-    "through",
-    "to",
-    "too",
-    "two",
-    "under",
-    "until",
-    "up",
-    "us",
-    "use",
-    "used",
-    "using",
-    "very",
-    "via",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "while",
-    "who",
-    "why",
-    "will",
-    "with",
-    "within",
-    "without",
-    "would",
-    "yes",
-    "yet",
-    "you",
-    "your",
-])
+STOP_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a about after again all also an and any are as at be because been before being both but by can
+        could did do does doing done down each else every few first for from get had has have he here
+        how i if in into is it its just last let like line lines make may me might more most must my
+        need new next no not now of off on once one only or other our out over own per please same see
+        set she should so some such than that the their them then there these they this those through
+        to too two under until up us use used using very via was we were what when where which while
+        who why will with within without would yes yet you your
+        """,
+    )
+)
 """Words that carry no meaning of their own."""
 
 Feature = tuple[str, int]
@@ -209,7 +88,8 @@ def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
 
 def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
     for span in _SPAN.findall(line):
-        yield words_of(span)
+        if " " in span.strip():
+            yield words_of(span)
     if code:
         yield words
 
@@ -226,7 +106,7 @@ def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]
         if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
             yield from _token(token, common)
     for found in _NUMBER.finditer(line):
-        yield from _number(found.group())
+        yield from _number(found.group(1))
 
 
 def _is_common(token: str, common: frozenset[str]) -> bool:
@@ -248,12 +128,23 @@ def _token(token: str, common: frozenset[str]) -> Iterator[Feature]:
 
 
 def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
-    """The last two components, so that absolute and relative spellings meet."""
+    """The last two and three components, so that absolute and relative spellings meet."""
     tail = parts[-2:]
     if tail[-1].lower() in common and tail[0].lower() in common:
         return
     named = bool(_EXTENSION.search(tail[-1])) or any(map(name_weight, tail))
     yield "/".join(tail), 3 if named else 1
+    if len(parts) > 2:
+        yield "/".join(parts[-3:]), 2
+
+
+def inner_paths(line: str) -> Iterator[str]:
+    """Two and three components in a row anywhere in a path: a folder that a source named."""
+    for found in _TOKEN.finditer(line):
+        parts = [part for part in found.group().split("/") if part not in {"", ".", "..", "~"}]
+        for i in range(len(parts) - 2):
+            yield "/".join(parts[i : i + 2])
+            yield "/".join(parts[i : i + 3])
 
 
 def name_weight(name: str) -> int:
@@ -309,7 +200,7 @@ def position(line: str, feature: str) -> int:
     """Where a feature stands on a line; 0 where it cannot be told."""
     if feature.startswith("#") and not feature.startswith(HEADING):
         numbers = _NUMBER.finditer(line)
-        hits = (n.start() for n in numbers if feature in dict(_number(n.group())))
+        hits = (n.start() for n in numbers if feature in dict(_number(n.group(1))))
         return next(hits, 0)
     words = words_of(feature.removeprefix(NAME))
     pattern = r"[\W_]{1,9}".join(map(re.escape, words))

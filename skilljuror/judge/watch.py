@@ -9,6 +9,7 @@ from skilljuror.judge.features import (
     PHRASE,
     Feature,
     heading,
+    inner_paths,
     listed_name,
     named_entries,
     offered,
@@ -103,6 +104,8 @@ class Watch:
         for feature, _ in tokens(line, self._common):
             if feature in self.weights:
                 yield feature
+        if "/" in line:
+            yield from (path for path in inner_paths(line) if path in self.weights)
         if self._names:
             yield from (name for name in named_entries(line) if name in self.weights)
 

@@ -41,6 +41,7 @@ def test_weight_of_a_name(name, weight):
         ("mass 34,648.04 kg", "#3.465e+04", 2),
         ("a cap of 5.35699", "#5.357", 2),
         ("in the year 2024", "#2024", 1),
+        ("a cap of 48213.5kg", "#4.821e+04", 2),
         ("## When to Apply", "## when to apply", 2),
         ("fold every quarterly ledger", "fold every quarterly ledger", 1),
     ],
@@ -49,7 +50,18 @@ def test_what_a_line_offers(line, feature, weight):
     assert weights(line)[feature] == weight
 
 
-@pytest.mark.parametrize("line", ["This is what you should do with it.", "42 and 7", "", "`` ` ``"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cebf75080d2",
+        "v1374b2",
+        "`table`",
+        "This is what you should do with it.",
+        "42 and 7",
+        "",
+        "`` ` ``",
+    ],
+)
 def test_plain_lines_offer_nothing(line):
     assert weights(line) == {}
 
@@ -86,6 +98,13 @@ def test_scripts_without_spaces_have_words():
 )
 def test_entries_of_listings(line, name):
     assert listed_name(line) == name
+
+
+def test_a_folder_that_a_source_names_is_found_inside_a_longer_path():
+    watch = Watch(NOBODY)
+    watch.add((0,), ["Conventions go to docs/solutions/conventions."], listing=False)
+    found = watch.find(["+++ b/docs/solutions/conventions/new-rule.md"])
+    assert sum(watch.weights[feature] for feature in found) == 3
 
 
 def test_what_was_offered_is_found_and_quoted():
