@@ -53,7 +53,7 @@ def test_what_a_line_offers(line, feature, weight):
 @pytest.mark.parametrize(
     "line",
     [
-        "cebf75080d2",
+        "cebf75d",
         "v1374b2",
         "`table`",
         "This is what you should do with it.",
