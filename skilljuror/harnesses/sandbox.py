@@ -13,8 +13,9 @@ import select
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TextIO
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.process import Ended, Launch, Logs, Running
@@ -25,8 +26,8 @@ SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 RESERVED = ("/usr", "/proc", "/dev", "/sys", *SYSTEM)
 """Folders of the host's own that no task can write into."""
 _HOST_ETC = (
-    "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl",
-    "/etc/ca-certificates", "/etc/pki", "/etc/mime.types", "/etc/os-release",
+    "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/mime.types", "/etc/os-release",
 )  # fmt: skip
 _ETC = {
     "passwd": "root:x:0:0:root:/root:/bin/sh\n",
@@ -108,16 +109,11 @@ class Bwrap:
         with os.fdopen(reading, encoding="utf-8", errors="replace") as status:
             try:
                 argv = (*self._command(launch.cwd, writing), *launch.argv)
-                whole = Launch(argv, launch.env, "/")
-                running = Running(whole, None, keep_open=(writing,))
+                running = Running(Launch(argv, launch.env, "/"), None, keep_open=(writing,))
             finally:
                 os.close(writing)
-            try:
-                first = _first_process(status.readline())
+            with _ending(running, status):
                 ended = running.finish(timeout, logs)
-            finally:
-                running.kill()
-            _await_end(first)
             if not ended.timed_out and "exit-code" not in status.read():
                 raise HarnessError(f"the sandbox could not start {launch.argv[0]!r}: {_tail(logs)}")
         return ended
@@ -156,23 +152,28 @@ class Bwrap:
         ]
 
 
+@contextlib.contextmanager
+def _ending(running: Running, status: TextIO) -> Iterator[None]:
+    """Leave only when every process of the namespace is gone, its process 1 last."""
+    first: int | None = None
+    try:
+        first = _first_process(status.readline())
+        yield
+    finally:
+        running.kill()
+        if first is not None:
+            waiter = select.poll()
+            waiter.register(first, select.POLLIN)
+            waiter.poll(_SETTLE * 1000)
+            os.close(first)
+
+
 def _first_process(line: str) -> int | None:
-    """A handle on process 1 of the new namespace; its end is the end of all in there."""
+    """A handle on process 1 of the new namespace, from bubblewrap's first status line."""
     try:
         return os.pidfd_open(int(json.loads(line)["child-pid"]))
     except (ValueError, KeyError, TypeError, OSError):
         return None
-
-
-def _await_end(process: int | None) -> None:
-    if process is None:
-        return
-    try:
-        waiter = select.poll()
-        waiter.register(process, select.POLLIN)
-        waiter.poll(_SETTLE * 1000)
-    finally:
-        os.close(process)
 
 
 def _tail(logs: Logs) -> str:

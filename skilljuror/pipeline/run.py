@@ -2,7 +2,7 @@
 
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -79,21 +79,19 @@ def run_study(
     with only_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_not_followed(run)]
         before = _finished(run)
-        builds = _build(run, notes)
         place = Place(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
-        pending = [_job(run, builds, trial) for trial in plan.trials if trial.trial not in before]
-        interrupted = _run_all(run, place, pending, max(jobs, 1))
+        interrupted = _build_and_run(run, place, before.keys(), max(jobs, 1), notes)
         finished = _finished(run)
-        return RunSummary(
-            folder=str(folder),
-            planned=len(plan.trials),
-            finished=len(finished),
-            ran=len(finished) - len(before),
-            statuses=dict(sorted(Counter(finished.values()).items())),
-            isolation=isolation,
-            interrupted=interrupted,
-            notes=tuple(notes),
-        )
+    return RunSummary(
+        folder=str(folder),
+        planned=len(plan.trials),
+        finished=len(finished),
+        ran=len(finished) - len(before),
+        statuses=dict(sorted(Counter(finished.values()).items())),
+        isolation=isolation,
+        interrupted=interrupted,
+        notes=tuple(notes),
+    )
 
 
 def agent_digest(agent: AgentProgram) -> str:
@@ -147,6 +145,19 @@ def _finished(run: _Run) -> dict[str, str]:
             )
         found[name] = record.status
     return found
+
+
+def _build_and_run(
+    run: _Run, place: Place, there: Collection[str], jobs: int, notes: list[str]
+) -> bool:
+    """Build what is not built, run what is not there; True when a person stopped it."""
+    try:
+        builds = _build(run, notes)
+        pending = [_job(run, builds, one) for one in run.plan.trials if one.trial not in there]
+        _run_all(run, place, pending, jobs)
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _not_followed(run: _Run) -> Iterator[str]:
@@ -225,8 +236,8 @@ def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: Planne
     )
 
 
-def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> bool:
-    """Run trials in order, `jobs` at a time; True when a person stopped them."""
+def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> None:
+    """Run trials in order, `jobs` at a time."""
     planned = len(run.plan.trials)
     there = planned - len(pending)
     run.listener(Progress("run", there, planned))
@@ -235,14 +246,11 @@ def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> boo
             for done, record in enumerate(_in_order(pool, pending, jobs), there + 1):
                 note = f"{record.trial}: {record.status}"
                 run.listener(Progress("run", done, planned, note))
-    except KeyboardInterrupt:
-        return True
     except BrokenProcessPool as error:
         raise HarnessError(
             "a worker process died (out of memory?), its trial is not counted;"
             " finished trials are kept: run again, with fewer jobs if memory is short"
         ) from error
-    return False
 
 
 @contextmanager
