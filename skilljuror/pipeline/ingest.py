@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from skilljuror.errors import UsageError
 from skilljuror.files import RunFolder, append_jsonl, read_jsonl, read_record
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
@@ -171,6 +172,9 @@ def ingest_logs(
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing."""
+    gone = [str(path) for path in paths if not path.exists()]
+    if gone:
+        raise UsageError(f"no log at {gone[0]!r}: it does not exist; nothing was read", file=gone[0])
     folder = RunFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     found = discover(paths, since)
