@@ -68,6 +68,8 @@ class Catalog:
     """Tails of the agent's own skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
     """Tail of a skill -> lower-case path -> path."""
+    mentioned: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Tail of a skill -> paths that a listing or a text named and nobody has opened yet."""
 
     def add_skill(self, name: str, folder: str | None = None, *, bundled: bool = False) -> None:
         """Add a skill, and where it lies if that is known."""
@@ -95,6 +97,10 @@ class Catalog:
         folder, found = path[: -len(location.resource) - 1], path.endswith("/" + location.resource)
         if found and folder:
             self.folders.setdefault(folder, location.skill)
+
+    def add_name(self, skill: str, path: str) -> None:
+        """A file that a listing or the skill's own text names: globs may mean it."""
+        self.mentioned.setdefault(tail_of(skill), {}).setdefault(path)
 
     def has(self, skill: str, path: str) -> bool:
         """Whether the skill is known to have that file."""
@@ -173,12 +179,20 @@ class Catalog:
 
     def expand(self, pattern: str) -> list[Location]:
         """The known resources that a glob over paths fits."""
-        return [place for path, place in self._paths() if glob_match(pattern, path)]
+        found = {
+            (place.skill, place.resource): place
+            for path, place in self._paths()
+            if glob_match(pattern, path)
+        }
+        return list(found.values())
 
     def _paths(self) -> Iterator[tuple[str, Location]]:
         """Every known resource under every folder its skill is known to lie in."""
         for folder, skill in self.folders.items():
-            for path in self.resources.get(tail_of(skill), {}).values():
+            tail = tail_of(skill)
+            known = self.resources.get(tail, {})
+            more = [path for path in self.mentioned.get(tail, {}) if path.lower() not in known]
+            for path in (*known.values(), *more):
                 yield f"{folder}/{path}", self._location(skill, path, bundled=_BUNDLED in folder)
 
     def needles(self) -> Iterable[str]:

@@ -181,6 +181,8 @@ class Claims:
         if access.glob or (is_glob(path) and access.kind != "list"):
             return self._globbed(access, shown)
         location = self.catalog.locate(path)
+        if location is None and access.kind in {"read", "search"}:
+            location = self.copies.get(path)
         if location is None or not self._acceptable(access, location):
             return []
         return [location]

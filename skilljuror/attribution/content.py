@@ -35,7 +35,9 @@ class Match:
     longest: int
     """Lines of the longest unbroken piece."""
     full: bool
-    """Every line that is not blank was shown (front matter aside)."""
+    """Every line that is not blank was shown."""
+    body: bool
+    """The same of the lines after the front matter."""
     first: str
     """The first line shown."""
     places: Ranges
@@ -45,7 +47,7 @@ class Match:
     def strong(self) -> bool:
         """Enough to say, without any command, that the file was shown."""
         piece = self.distinctive >= 3 and self.longest >= 4
-        return piece or (self.full and self.distinctive >= 2)
+        return piece or (self.body and self.distinctive >= 2)
 
 
 @dataclass(slots=True)
@@ -154,7 +156,8 @@ class Fingerprints:
             lines=len(filled),
             distinctive=sum(1 for n in filled if len(page.lines[n - 1]) >= DISTINCTIVE),
             longest=max(run.end - run.start + 1 for run in runs),
-            full=0 < page.filled == sum(1 for n in filled if n > page.body),
+            full=len(filled) == sum(1 for line in page.lines if line),
+            body=0 < page.filled == sum(1 for n in filled if n > page.body),
             first=page.lines[filled[0] - 1],
             places=joined((run.at, run.at + run.end - run.start) for run in runs),
         )

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from skilljuror.attribution.access import Access
 from skilljuror.attribution.catalog import Catalog
 from skilljuror.attribution.claims import Claim, Claims
+from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.content import Fingerprints, Key
 from skilljuror.attribution.discover import cwd_of
 from skilljuror.attribution.evidence import Output, output_of, succeeded
+from skilljuror.attribution.names import learn_links, learn_listing
 from skilljuror.attribution.split import Segment, segments
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
@@ -131,20 +133,27 @@ def _learn(found: Gathered) -> None:
             pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
             found.sources.setdefault(claim.key, set()).add(touch.number)
         for claim in touch.claims:
-            if _worked(claim, touch, output):
-                found.catalog.add_resource(*claim.key)
-                found.catalog.add_folder(claim.access.path, claim.location)
+            _learn_name(claim, touch, output, found.catalog)
     for key in sorted(pieces):
         text = _assembled(pieces[key])
         if text is not None:
             found.texts[key] = text
             found.prints.learn(key, text)
+            if is_root(key[1]):
+                learn_links(text, key[0], found.catalog)
+    for message in found.bodies.values():
+        learn_links(message.text, message.skill or "", found.catalog)
 
 
-def _worked(claim: Claim, touch: Touch, output: Output) -> bool:
-    if claim.location.folder or claim.access.kind in {"list", "mention"}:
-        return False
-    return bool(succeeded(touch.result)) and not output.error_for(claim.access.path)
+def _learn_name(claim: Claim, touch: Touch, output: Output, catalog: Catalog) -> None:
+    path, kind = claim.access.path, claim.access.kind
+    if succeeded(touch.result) is False or kind == "mention":
+        return
+    if kind == "list" and claim.location.folder:
+        learn_listing(output.text, path, catalog)
+    elif not claim.location.folder and kind != "list" and not output.error_for(path):
+        catalog.add_resource(*claim.key)
+        catalog.add_folder(path, claim.location)
 
 
 def _pieces(

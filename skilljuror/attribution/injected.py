@@ -86,7 +86,7 @@ def _body_shown(text: str, location: Location, run: Gathered) -> Shown:
 def _matched(match: Match, location: Location, run: Gathered, quote: str) -> Shown:
     page = run.prints.pages[location.skill, location.resource]
     share = match.lines / max(1, page.filled)
-    whole = match.full or share >= 0.9
+    whole = match.body or share >= 0.9
     exposed: Exposed = "full" if whole else "partial"
     size = page.size(match.ranges)
     ranges = ((match.ranges[0][0], match.ranges[-1][1]),) if whole else match.ranges

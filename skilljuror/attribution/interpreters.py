@@ -10,6 +10,7 @@ from skilljuror.attribution.shell import Command
 from skilljuror.attribution.views import WHOLE
 from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import SHELLS
+from skilljuror.models.events import EventKind
 
 _PYTHON = re.compile(r"^(?:python|pypy|ipython)[\d.]*$|^py$")
 _VALUED: dict[str, frozenset[str]] = {
@@ -66,7 +67,8 @@ def interpret(command: Command, home: str | None) -> list[Access]:
     while at < len(words) and words[at].text.startswith("-") and words[at].text != "-":
         text = words[at].text
         if _is_inline(family, text) and at + 1 < len(words):
-            return _inline(family, words[at + 1].text, command, home)
+            found = _inline(family, words[at + 1].text, command, home)
+            return [*found, *_line_by_line(family, words[: at + 1], words[at + 2 :], command, home)]
         if family == "python" and text == "-m" and at + 1 < len(words):
             return _module(words[at + 1 :], command, home)
         at += 2 if text in _VALUED[family] else 1
@@ -77,7 +79,22 @@ def _is_inline(family: str, text: str) -> bool:
     letter = _INLINE.get(family, "")
     if text == letter or (text in {"--eval", "--print", "-p"} and family in {"node", "bun"}):
         return True
-    return family == "perl" and not text.startswith("--") and text.endswith("e")
+    return family in {"perl", "ruby"} and not text.startswith("--") and text.endswith("e")
+
+
+def _line_by_line(
+    family: str, options: list[Word], files: list[Word], command: Command, home: str | None
+) -> list[Access]:
+    """`perl -ne '…' file` prints lines of a file, `perl -pi -e '…' file` changes it."""
+    letters = "".join(word.text[1:] for word in options if word.text.startswith("-"))
+    if family not in {"perl", "ruby"} or not set(letters) & set("np"):
+        return _handed(files, command, home)
+    kind: EventKind = "edit" if "i" in letters else "read"
+    base = Access("", kind, view=WHOLE.pick(), text=command.text[:160], pipeline=command.pipeline)
+    return [
+        replace(base, path=join(command.cwd, expand_home(word.text, home)), glob=word.glob)
+        for word in files
+    ]
 
 
 def _inline(family: str, code: str, command: Command, home: str | None) -> list[Access]:

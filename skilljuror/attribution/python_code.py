@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from skilljuror.attribution.access import Access
-from skilljuror.attribution.paths import expand_home, folder_of, join
+from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
+from skilljuror.attribution.views import View
 from skilljuror.models.events import EventKind
 
 MAX_CODE = 400_000
@@ -20,6 +21,10 @@ _RUNNERS = frozenset(
     {"run", "Popen", "call", "check_call", "check_output", "system", "popen", "run_path", "execv",
      "getoutput", "getstatusoutput", "create_subprocess_exec"}
 )  # fmt: skip
+_GLOBS = frozenset({"glob", "rglob", "iglob", "listdir", "iterdir", "scandir", "walk"})
+_HEAD = re.compile(r"\[\s*0?\s*:\s*\d+\s*\]")
+_PARTS = re.compile(r"\[\s*-?\d*\s*:\s*-?\d*\s*\]|\breadline\(|\bislice\(")
+"""Signs that only a part of what is read gets printed."""
 _LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader", "load_source"})
 _WRITES = re.compile(r"^[rbt+U]*[wax]")
 _COMMON = frozenset(
@@ -139,7 +144,16 @@ def python_accesses(
             _call(node, state)
     for node in nodes:
         _import(node, state)
+    if _HEAD.search(code):
+        return [_seen(one, replace(one.view, cut=True)) for one in state.found]
+    if _PARTS.search(code):
+        return [_seen(one, one.view.pick()) for one in state.found]
     return state.found
+
+
+def _seen(access: Access, view: View) -> Access:
+    """A read of which only a part is printed."""
+    return replace(access, view=view) if access.kind == "read" else access
 
 
 def _parse(code: str) -> ast.Module | None:
@@ -172,6 +186,8 @@ def _call(node: ast.Call, state: _Code) -> None:
         _run(node, state)
     elif name in _READERS:
         _open(node, name, state)
+    elif name in _GLOBS:
+        _glob(node, name, state)
 
 
 def _is_path_list(func: ast.AST) -> bool:
@@ -203,6 +219,21 @@ def _open(node: ast.Call, name: str, state: _Code) -> None:
         state.add(value, "edit" if "a" in mode else "write")
     else:
         state.add(value, "read")
+
+
+def _glob(node: ast.Call, name: str, state: _Code) -> None:
+    """Files found by a pattern: which of them were printed, the output has to prove."""
+    first = state.value(node.args[0]) if node.args else None
+    base = state.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if name in {"listdir", "scandir", "walk", "iterdir"}:
+        folder = first or base
+        pattern = f"{folder}/**" if folder else None
+    elif base is not None:
+        pattern = f"{base}/{'**/' if name == 'rglob' else ''}{first or '*'}"
+    else:
+        pattern = first
+    if pattern and is_glob(pattern):
+        state.add(pattern, "read", glob=True, proof=True)
 
 
 def _run(node: ast.Call, state: _Code) -> None:

@@ -119,6 +119,7 @@ class Shell:
             self._loop(span, place)
             return
         source = text[span[0].start : min(span[-1].end, span[0].start + 400)]
+        inner = len(self.commands)
         assigns, span = self._assignments(span, place)
         words, redirects = self._split(span, place)
         if not words and not redirects:
@@ -134,6 +135,8 @@ class Shell:
             text=source,
             ended_by=op,
         )
+        if command.name in {"echo", "printf"} and not self.captured:
+            self.commands[inner:] = [replace(one, captured=False) for one in self.commands[inner:]]
         self.commands.append(command)
         self._builtin(command, place)
 

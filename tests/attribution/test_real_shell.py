@@ -4,7 +4,6 @@ Every line of the bundle carries a token of its own, so the tokens in a command'
 which lines of which file were shown, and access times say which files were opened.
 """
 
-import itertools
 import os
 import re
 import subprocess
@@ -130,11 +129,17 @@ READERS = [
     "grep -n token", "grep rule", "sort", "tac", "head -c 300", "grep -v rule", "grep -n -A2 0005",
 ]  # fmt: skip
 PATHS = ["SKILL.md", "references/format.md", "references/taxes.md", "scripts/total.py"]
+
+
+def _filled(place: str, reader: str, path: str) -> str:
+    return path.join(re.split(r"\bP\b", reader.join(re.split(r"\bV\b", place))))
+
+
 GRID = [
-    re.sub(r"\bP\b", path, re.sub(r"\bV\b", lambda _, reader=reader: reader, place))
-    for number, (place, reader) in enumerate(itertools.product(PLACES, READERS))
-    for path in [PATHS[number % len(PATHS)]]
-    if not ("'" in reader and "bash -lc" in place)
+    _filled(place, reader, PATHS[(number + row) % len(PATHS)])
+    for row, place in enumerate(PLACES)
+    for number, reader in enumerate(READERS)
+    if (row + number) % 2 == 0 and not ("'" in reader and "bash -lc" in place)
 ]
 
 

@@ -1,0 +1,43 @@
+"""Names of resources that a log shows without their text: listings, and links in a SKILL.md."""
+
+import re
+from collections.abc import Iterator
+
+from skilljuror.attribution.catalog import Catalog
+from skilljuror.attribution.paths import absolute, join, name_of
+
+_LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
+_MAX_LINES = 3000
+_MAX_TEXT = 200_000
+
+
+def learn_listing(output: str, folder: str, catalog: Catalog) -> None:
+    """Files that `ls`, `ls -R` or `find` of a folder printed."""
+    for path in _listed(output, folder):
+        location = catalog.locate(path)
+        if (
+            location
+            and location.skill
+            and not location.folder
+            and "." in name_of(location.resource)
+        ):
+            catalog.add_name(location.skill, location.resource)
+
+
+def _listed(output: str, folder: str) -> Iterator[str]:
+    base = folder
+    for line in output.splitlines()[:_MAX_LINES]:
+        entry = line.strip()
+        if entry.endswith(":") and "/" in entry:
+            base = join(folder, entry[:-1])
+            continue
+        name = entry.split()[-1] if entry else ""
+        if name and len(name) < 300 and "." in name:
+            yield name if absolute(name) else join(base, name)
+
+
+def learn_links(text: str, skill: str, catalog: Catalog) -> None:
+    """Files that a SKILL.md names."""
+    for path in sorted(set(_LINK.findall(text[:_MAX_TEXT]))):
+        if "/" in path or path.endswith(".md"):
+            catalog.add_name(skill, path.removeprefix("./"))
