@@ -52,7 +52,7 @@ def interval_picture(first: Headline) -> str:
     )
     zero = _across(0, reach)
     return (
-        f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 76" role="img" '
+        f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 80" role="img" '
         f'aria-label="95 % interval from {points(delta.z.low)} to {points(delta.z.high)}">'
         f'<line x1="0" x2="{WIDTH:.0f}" y1="{MIDDLE}" y2="{MIDDLE}" class="axis"/>'
         f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="8" y2="{MIDDLE + 14}" class="zero"/>'

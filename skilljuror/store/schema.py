@@ -106,8 +106,7 @@ def apply(connection: duckdb.DuckDBPyConnection, after: int = 0, upto: int | Non
     for file in schema_files()[after:upto]:
         connection.execute("BEGIN")
         connection.execute(file.sql)
-        for statement in comments(file.sql):
-            connection.execute(statement)
+        connection.execute(";\n".join(comments(file.sql)))
         connection.execute(_HISTORY, [file.version, file.name])
         connection.execute("COMMIT")
 

@@ -1,0 +1,376 @@
+"""Answers worked out by hand on the small fabricated study (tests/queries/studies.py)."""
+
+from typing import Any
+
+import pytest
+
+from skilljuror.queries.run import run
+from skilljuror.store import open_write
+from tests.queries.studies import small_study
+from tests.store import fabricated as fake
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    return small_study(tmp_path_factory.mktemp("small"))
+
+
+def rows(study, question, *columns, **params):
+    """The chosen columns of every row."""
+    found = run(study, question, **params).records()
+    return [tuple(row[name] for name in columns) for row in found]
+
+
+def test_outcomes_divide_by_the_planned_frame(study):
+    """0.9999 is no pass; the unscored and the missing trial count in the denominator."""
+    columns = ("condition", "planned", "settled", "strict_passes", "strict_rate", "broad_passes")
+    assert rows(study, "outcomes", *columns) == [
+        ("no-skill", 4, 4, 1, 0.25, 2),
+        ("baseline", 4, 3, 2, 0.5, 3),
+        ("pd", 4, 3, 3, 0.75, 3),
+    ]
+
+
+def test_mean_reward_is_a_mean_over_tasks_with_missing_as_nothing(study):
+    """no-skill: alpha (0+1)/2, beta (0.5+0)/2; pd: alpha 1, beta (1+0)/2."""
+    means = dict(rows(study, "outcomes", "condition", "mean_reward"))
+    assert means["no-skill"] == pytest.approx((0.5 + 0.25) / 2)
+    assert means["pd"] == pytest.approx((1.0 + 0.5) / 2)
+
+
+def test_a_pass_given_runtime_needs_both(study):
+    """pd: three passes, one of them after an exception; two clean trials."""
+    columns = ("runtime_successes", "strict_and_runtime", "strict_given_runtime")
+    assert rows(study, "outcomes", *columns)[2] == (2, 2, 1.0)
+
+
+def test_coverage_names_every_end(study):
+    columns = ("scored", "timeout", "unscored", "error", "missing", "coverage", "readable")
+    assert rows(study, "coverage", *columns) == [
+        (3, 1, 0, 0, 0, 1.0, 3),
+        (3, 0, 1, 0, 0, 0.75, 4),
+        (3, 0, 0, 0, 1, 0.75, 3),
+    ]
+
+
+def test_efficiency_views(study):
+    """baseline: 1+2+1+2 minutes over four trials and two passes, both of one minute."""
+    columns = ("condition", "resource", "attempt", "success", "yield", "yield_reason")
+    found = {row[:2]: row[2:] for row in rows(study, "efficiency", *columns)}
+    assert found["baseline", "time"] == (1.5, 1.0, 3.0, None)
+    assert found["pd", "time"] == (
+        pytest.approx(4 / 3),
+        pytest.approx(4 / 3),
+        None,
+        "missing in 1 of 4",
+    )
+    assert found["baseline", "cost"] == (None, None, None, "no_price")
+
+
+def test_a_condition_without_a_pass_has_no_yield(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"], ("baseline", "pd")))
+        store.put_trials([fake.trial("a", name, reward=0.0) for name in ("baseline", "pd")])
+        store.put_measures(fake.measures("a__pd__1", {"agent_minutes": 3.0}))
+    columns = ("condition", "resource", "attempt", "success_reason", "yield", "yield_reason")
+    found = {row[:2]: row[2:] for row in rows(path, "efficiency", *columns)}
+    assert found["pd", "time"] == (3.0, "zero_passes", None, "zero_passes")
+
+
+def test_task_deltas_compare_counts(study):
+    columns = ("task", "treatment_passes", "control_passes", "delta_rate", "result")
+    assert rows(study, "task_deltas", *columns) == [
+        ("alpha", 2, 1, 0.5, "win"),
+        ("beta", 1, 1, 0.0, "tie"),
+    ]
+
+
+def test_any_two_conditions_may_be_contrasted(study):
+    found = rows(
+        study, "task_deltas", "task", "delta_passes", "result",
+        treatment="no-skill", control="pd",
+    )  # fmt: skip
+    assert found == [("alpha", -1, "loss"), ("beta", -1, "loss")]
+
+
+def test_win_tie_loss_names_the_tasks(study):
+    assert rows(study, "win_tie_loss", "wins", "ties", "losses", "won", "lost") == [
+        (1, 1, 0, "alpha", None)
+    ]
+
+
+def test_sensitivity_counts_by_other_rules(study):
+    """Beta has one unsettled trial in each arm; alpha has none."""
+    columns = ("rule", "tasks", "treatment_passes", "treatment_trials", "delta")
+    assert rows(study, "sensitivity", *columns) == [
+        ("planned frame", 2, 3, 4, 0.25),
+        ("settled trials only", 2, 3, 3, 0.25),
+        ("unsettled trials count as passes", 2, 4, 4, 0.25),
+        ("clean ends only (no exception)", 1, 2, 2, 0.5),
+        ("tasks with every trial settled", 1, 2, 2, 0.5),
+    ]
+
+
+def test_process_means_are_over_readable_trials(study):
+    columns = ("condition", "readable", "skill_step_share", "support_read_trials", "fanout")
+    assert rows(study, "process", *columns) == [
+        ("no-skill", 3, 0.0, 0, 0.0),
+        ("baseline", 4, pytest.approx(0.1), 0, 1.0),
+        ("pd", 3, pytest.approx(0.3), 3, 2.0),
+    ]
+
+
+def test_a_share_that_nobody_counted_is_null(study):
+    assert rows(study, "process", "skill_token_share", "token_share_trials") == [(None, 0)] * 3
+
+
+def test_thirds_are_pooled_and_rates_name_their_denominator(study):
+    columns = ("skill_steps", "early_share", "late_share", "exposed_trials", "distributed_rate",
+               "distributed_rate_all")  # fmt: skip
+    assert rows(study, "timing", *columns) == [
+        (0, None, None, 0, None, 0.0),
+        (4, 1.0, 0.0, 4, 0.0, 0.0),
+        (9, pytest.approx(1 / 3), pytest.approx(1 / 3), 3, 1.0, 1.0),
+    ]
+
+
+def test_unknown_stays_outside_the_rate_and_inside_the_events(study):
+    """pd: three SKILL.md yes, support yes/no/no, three listings unknown."""
+    columns = ("events", "yes", "no", "unknown", "eru_rate", "mean_events", "mean_yes", "ge2_yes")
+    assert rows(study, "uptake", *columns)[2] == (9, 4, 2, 3, 4 / 6, 3.0, 4 / 3, 1)
+
+
+def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
+    path = small_study(tmp_path)
+    with open_write(path) as store:
+        extra = [fake.event("new", n) for n in range(2)]
+        store.put_ingested([fake.run("new", trial="beta__pd__2", events=extra)])
+        store.put_verdicts([fake.verdict(extra[0])])
+    columns = ("condition", "trajectories", "events", "judged", "mean_yes", "eru_rate")
+    assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
+
+
+def test_two_judges_stand_side_by_side(study, tmp_path):
+    path = small_study(tmp_path)
+    event = fake.event("log-alpha__pd__1", 0)
+    with open_write(path) as store:
+        store.put_verdicts([fake.verdict(event, "no", judge="other-2")])
+    assert len(rows(path, "uptake", "judge")) == 6
+    assert rows(path, "uptake", "judge", judge="other-2") == [("other-2",)] * 3
+
+
+def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
+    """3 yes, 1 no, 1 unknown: 0.75, not 0.60."""
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(5)]
+    labels = ["yes", "yes", "yes", "no", "unknown"]
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", events=events)])
+        store.put_verdicts([fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
+    assert rows(path, "uptake", "condition", "eru_rate", "mean_events") == [("observed", 0.75, 5.0)]
+
+
+def test_strata_pool_trajectories_and_average_tasks(study):
+    """Yes events per trajectory: pd 3 of 2 in alpha and 1 of 1 in beta, baseline 1 everywhere."""
+    columns = (
+        "value",
+        "tasks",
+        "delta_pass",
+        "delta_yes",
+        "delta_events",
+        "control_minutes_per_pass",
+    )
+    found = {row[0]: row[1:] for row in rows(study, "strata", *columns)}
+    assert found["tests"] == (1, 0.5, 0.5, 2.0, 3.0)
+    assert found["tolerance"] == (1, 0.0, 0.0, 2.0, 3.0)
+    assert found["repair"] == (2, 0.25, pytest.approx(1 / 3), 2.0, 3.0)
+
+
+def test_strata_of_another_attribute(study):
+    assert rows(study, "strata", "attribute", attributes="workflow_type") == [("workflow_type",)]
+
+
+def test_the_exposure_curve_counts_arrivals_by_midpoint(tmp_path):
+    """One of four units at step 1 of 10: its midpoint is at 0.05."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", steps=10)])
+    found = dict(rows(path, "exposure_curve", "position", "units_share"))
+    assert (found[0.0], found[0.05], found[1.0]) == (0.0, 0.25, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "place"), [(1, 1, 10), (1, 20, 0), (20, 20, 19), (1, 3, 3), (2, 3, 10)]
+)
+def test_bins_of_skills_use_midpoints(tmp_path, step, steps, place):
+    """floor(20 (2s - 1) / 2m)."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", steps=steps, events=[fake.event("t1", step=step)])])
+    assert rows(path, "skill_timing", "bin", "steps") == [(place, 1)]
+
+
+def test_skills_opened_tells_offer_from_opening(study):
+    columns = ("skill", "offered", "activated", "read", "opened", "resources", "uses")
+    assert rows(study, "skills_opened", *columns) == [
+        ("csv-report", 10, 0, 7, 7, 2, 13),
+        ("unused", 10, 0, 0, 0, 0, 0),
+    ]
+
+
+def test_a_plugin_prefix_is_no_other_skill(tmp_path):
+    path = tmp_path / "study.duckdb"
+    event = fake.event("t1", skill="plugin:csv-report")
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", events=[event])])
+    assert rows(path, "skills_opened", "skill", "offered", "opened")[0] == ("csv-report", 1, 1)
+
+
+def test_a_failed_or_phantom_opening_opens_nothing(tmp_path):
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", 0, ok=False), fake.event("t1", 1, phantom=True, resource="x.md")]
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", events=events)])
+    assert rows(path, "skills_opened", "opened", "uses", "failed")[0] == (0, 2, 1)
+
+
+def test_what_belongs_to_the_agent_itself_is_no_use(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_ingested([fake.run("t1", events=[fake.event("t1", bundled=True)])])
+    assert rows(path, "overview", "uses") == [(0,)]
+    assert rows(path, "events_by_kind", "kind") == []
+
+
+def test_never_opened_lists_files_that_no_run_touched(tmp_path):
+    path = tmp_path / "study.duckdb"
+    trial = fake.trial("alpha", "pd")
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials([trial])
+        event = fake.event("t1")
+        store.put_ingested([fake.run("t1", trial=trial.trial, events=[event])])
+    columns = ("condition", "skill", "resource", "runs")
+    assert rows(path, "never_opened", *columns) == [("pd", "csv-report", "references/a.md", 1)]
+
+
+def test_resources_carry_uptake_and_first_step(study):
+    columns = ("condition", "task", "resource", "events", "first_step", "yes", "no", "eru_rate")
+    found = {row[:3]: row[3:] for row in rows(study, "resources", *columns)}
+    assert found["pd", "alpha", "references/a.md"] == (2, 4.0, 1, 1, 0.5)
+
+
+def test_fanout_by_resource_divides_by_readable_trials(study):
+    columns = ("condition", "task", "resource", "opened", "trials", "share")
+    found = {row[:3]: row[3:] for row in rows(study, "fanout_by_resource", *columns)}
+    assert found["pd", "beta", "references/a.md"] == (1, 1, 1.0)
+    assert ("pd", "alpha", ".") not in found
+
+
+def test_first_use_says_when_and_how(study):
+    columns = ("run", "first_step", "first_share", "kind", "uses", "resources", "yes", "returned")
+    found = {row[0]: row[1:] for row in rows(study, "first_use", *columns)}
+    assert found["alpha__pd__1"] == (1, 0.05, "read", 3, 2, 2, 2)
+
+
+def test_gates_and_layout_items(study):
+    columns = ("gate", "variant", "builds", "passed", "review", "compared")
+    assert rows(study, "gates", *columns)[1] == ("knowledge", "pd", 2, 1, 1, 14)
+    assert rows(study, "pd_item_counts", "item", "passed") == [
+        ("PD-1", 2),
+        ("PD-2", 2),
+        ("PD-3", 2),
+    ]
+
+
+def test_a_layout_item_without_a_gate_is_unanswered(tmp_path):
+    path = tmp_path / "study.duckdb"
+    record, _ = fake.build("alpha")
+    with open_write(path) as store:
+        store.put_builds([(record, [])])
+    assert rows(path, "pd_items", "item", "passed") == [
+        ("PD-1", True), ("PD-2", True), ("PD-3", None),
+    ]  # fmt: skip
+
+
+def test_a_long_root_fails_the_first_item(study):
+    assert rows(study, "pd_item_counts", "failed", max_root_lines="9")[0] == (2,)
+
+
+def test_sizes_compare_with_the_source(study):
+    columns = ("variant", "builds", "tokens_of_source", "root_share", "passed")
+    assert rows(study, "variant_sizes", *columns) == [
+        ("source", 2, 1.0, 0.5, None),
+        ("baseline", 2, 0.5, 1.0, 2),
+        ("pd", 2, 1.0, 0.5, 1),
+    ]
+
+
+CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
+    "skill_in_no_skill_arm": ("no-skill", {}),
+    "other_variant": ("pd", {"variant": "baseline"}),
+    "variant_changed": ("pd", {"variant_digest": "0" * 64}),
+    "substrate_changed": ("pd", {"substrate_digest": "other"}),
+    "other_plan": ("pd", {"config_digest": "other"}),
+}
+
+
+@pytest.mark.parametrize("flag", CONTAMINATED)
+def test_contamination_is_flagged(tmp_path, flag):
+    condition, fields = CONTAMINATED[flag]
+    path = tmp_path / "study.duckdb"
+    trial = fake.trial("alpha", condition, **fields)
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_builds([fake.build("alpha")])
+        store.put_trials([trial])
+        store.put_ingested([fake.run("t1", trial=trial.trial, events=[fake.event("t1")])])
+    found = rows(path, "quality_flags", "flag", "kind", "trial")
+    assert (flag, "contamination", trial.trial) in found
+    assert len([row for row in found if row[1] == "contamination"]) == 1
+
+
+def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
+    path = tmp_path / "study.duckdb"
+    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
+    events = [
+        fake.event("t1", 0, kind="activate", via="skill-tool", ok=False),
+        fake.event("t1", 1, phantom=True, resource="x.md"),
+        fake.event("t1", 2, kind="edit"),
+    ]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"], trials=2))
+        store.put_trials(trials)
+        store.put_ingested([fake.run("t1", trial=trials[0].trial, events=events, complete=False)])
+        store.put_ingested([fake.run("t2", trial=trials[1].trial)])
+    kinds = {row[0]: row[1] for row in rows(path, "quality_flags", "flag", "kind")}
+    assert {"activation_failed", "wrong_paths", "skill_edited", "skill_unread"} <= set(kinds)
+    assert kinds["log_cut_off"] == "circumstance"
+    assert "contamination" not in kinds.values()
+
+
+def test_nulls_tell_why(study):
+    columns = ("metric", "condition", "reason", "nulls", "trials")
+    assert ("cost_usd", "baseline", "no_price", 4, 4) in rows(study, "nulls", *columns)
+
+
+def test_one_measure_by_task(study):
+    columns = ("task", "treatment_mean", "control_mean", "difference")
+    found = rows(study, "measure_by_task", *columns, metric="fanout")
+    assert found == [("alpha", 2.0, 1.0, 1.0), ("beta", 2.0, 1.0, 1.0)]
+
+
+def test_verdicts_of_one_trial(study):
+    found = rows(study, "verdicts_of", "event", "label", trial="log-alpha__pd__1")
+    assert found == [
+        ("log-alpha__pd__1#0", "yes"),
+        ("log-alpha__pd__1#1", "yes"),
+        ("log-alpha__pd__1#2", "unknown"),
+    ]
+
+
+def test_invocation_rate_is_of_readable_trials(study):
+    columns = ("condition", "readable", "invoked", "invocation_rate", "reward_not_invoked")
+    assert rows(study, "invocation", *columns)[0] == ("no-skill", 3, 0, 0.0, 0.5)
