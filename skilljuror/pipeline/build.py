@@ -8,12 +8,16 @@ import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import slug
 from skilljuror.errors import SkilljurorError, TransformError
-from skilljuror.files import fresh_dir, read_record, write_record
+from skilljuror.files import fresh_dir, read_record, write_jsonl, write_record
+from skilljuror.gates.policies import worst
+from skilljuror.knowledge.map import knowledge_map
 from skilljuror.knowledge.render import render
 from skilljuror.knowledge.verify import verify
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
+from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
+from skilljuror.pipeline.audit import audit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.pool import each
 from skilljuror.registry import resolve
@@ -23,6 +27,8 @@ from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
 RECORD = "build.json"
+GATE_RESULTS = "gates.jsonl"
+KNOWLEDGE = "knowledge.jsonl"
 VARIANTS = "variants"
 
 
@@ -52,9 +58,19 @@ def build_source(
             variant = load_bundle(folder, bundle.name, inspect=False)
             _prove(plan, parent, variant)
             made[transform.variant], plans[transform.variant] = variant, plan
-        record = _record(made, plans, options)
+        results = [result for plan in plans.values() for result in _judge(made, plan)]
+        record = _record(made, plans, results, options)
         write_record(staging / RECORD, record)
+        write_jsonl(staging / GATE_RESULTS, results)
+        told = {name: made[name] for name in plans}
+        write_jsonl(staging / KNOWLEDGE, knowledge_map(bundle, told))
     return record
+
+
+def _judge(made: dict[str, Bundle], plan: Plan) -> Iterator[GateResult]:
+    """What every gate says about a variant and the one it is made from."""
+    for result in audit(made[plan.parent], made[plan.variant], plan.variant, "strict").results:
+        yield result.model_copy(update={"variant": plan.variant, "parent": plan.parent})
 
 
 def build_many(
@@ -124,9 +140,16 @@ def _prove(plan: Plan, parent: Bundle, variant: Bundle) -> None:
 
 
 def _record(
-    made: dict[str, Bundle], plans: dict[str, Plan], options: dict[str, Any]
+    made: dict[str, Bundle],
+    plans: dict[str, Plan],
+    results: Sequence[GateResult],
+    options: dict[str, Any],
 ) -> BuildRecord:
     source = made["source"]
+    verdicts = {
+        name: worst(result.verdict for result in results if result.variant == name)
+        for name in plans
+    }
     return BuildRecord(
         name=source.name,
         skilljuror_version=skilljuror.__version__,
@@ -135,7 +158,8 @@ def _record(
         tokenizer=tokenizer_name(),
         source=manifest("source", None, source),
         variants=tuple(
-            manifest(name, plan.parent, made[name]) for name, plan in sorted(plans.items())
+            manifest(name, plan.parent, made[name], verdicts[name])
+            for name, plan in sorted(plans.items())
         ),
         plans={name: plan_to_json(plan) for name, plan in sorted(plans.items())},
         issues=tuple(

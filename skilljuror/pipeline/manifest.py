@@ -11,6 +11,7 @@ from skilljuror.knowledge.classes import resource_class
 from skilljuror.knowledge.text import read_text
 from skilljuror.models.build import FileDigest, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.gate import GateVerdict
 from skilljuror.models.plan import Plan
 from skilljuror.tokens import count
 
@@ -23,7 +24,9 @@ FLAT = frozenset({"baseline", "origin-flat"})
 Feasibility = Literal["ok", "over_read_limit", "over_context"]
 
 
-def manifest(variant: str, parent: str | None, bundle: Bundle) -> VariantManifest:
+def manifest(
+    variant: str, parent: str | None, bundle: Bundle, verdict: GateVerdict | None = None
+) -> VariantManifest:
     """The manifest of one variant as it lies on disk."""
     roots = {skill.path for skill in bundle.skills}
     files = tuple(_digest(path, blob, path in roots) for path, blob in bundle.files.items())
@@ -38,7 +41,7 @@ def manifest(variant: str, parent: str | None, bundle: Bundle) -> VariantManifes
         tokens=sum(one.tokens or 0 for one in files),
         root_lines=sum(one.lines or 0 for one in root_files),
         root_tokens=sum(one.tokens or 0 for one in root_files),
-        verdict=None,
+        verdict=verdict,
         feasibility=feasibility(largest) if variant in FLAT else None,
     )
 
