@@ -30,5 +30,11 @@ test: $(STAMP) check ## all checks and the fast tests
 slow: $(STAMP) ## the slow tiers
 	$(BIN)/pytest -q -n 2 -m slow
 
+docs: $(STAMP) ## regenerate the generated pages
+	$(BIN)/python docs/generate.py
+
+labels: $(STAMP) ## precision and recall of attribution against reference labels
+	$(BIN)/python -m benchmarks.labels
+
 clean:
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache
