@@ -5,6 +5,7 @@ saw the text would write the same. Everything works line by line and is linear i
 
     weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
     weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply"
+               a setting of two words with its value: "Cut-off: 3.5"
     weight 1   a four-word phrase, a short code span, a hyphenated word
 """
 
@@ -32,6 +33,11 @@ _NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){
 _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_MARK = r"[\"'`*]{0,3}"
+_SETTING = re.compile(
+    rf"(?:(?<![\w-])([A-Za-z][\w-]*(?: [A-Za-z][\w-]*){{0,5}}){_MARK} ?(?::=|[:=|]| is){_MARK}"
+    rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
+)
 _HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
 
 STOP_WORDS = frozenset(
@@ -83,6 +89,7 @@ def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
     title = heading(line, words)
     if title and title not in common:
         yield title, min(len(words), 2)
+    yield from settings(line)
     yield from tokens(line, common)
 
 
@@ -97,6 +104,17 @@ def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str
 def heading(line: str, words: list[str]) -> str | None:
     """The feature of a line that is a heading: taking over a structure shows in headings."""
     return HEADING + " ".join(words) if words and _HEADING.match(line) else None
+
+
+def settings(line: str) -> Iterator[Feature]:
+    """Names with their values: "Cut-off: 3.5" and cut_off = 3.5 are one thing."""
+    for found in _SETTING.finditer(line):
+        name = re.split(r"[ _-]+", (found.group(1) or found.group(2)).lower().strip("_-"))[-2:]
+        value = found.group(3).lower()
+        number = not value[0].isalpha()
+        weight = 2 if len(name) > 1 else int(number)
+        if weight and content_words(name) and (number or content_words([value])):
+            yield f"{' '.join(name)}={format(float(value), 'g') if number else value}", weight
 
 
 def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:

@@ -71,10 +71,11 @@ def timeline(trajectory: Trajectory, agent: str) -> Iterator[Moment]:
         if message.agent == agent:
             waiting.setdefault(message.step, []).append((i, message))
     cuts = {before for name, before in trajectory.compactions if name == agent}
+    running: dict[str, Place] = {}
     yield from _messages(waiting.pop(0, []))
     for i, step in enumerate(trajectory.steps):
         if step.agent == agent:
-            yield from _step(i, step)
+            yield from _step(i, step, running)
             if step.index in cuts:
                 yield Forgot()
             yield from _messages(waiting.pop(step.index, []))
@@ -90,17 +91,23 @@ def _messages(messages: list[tuple[int, Message]]) -> Iterator[Heard]:
         )  # fmt: skip
 
 
-def _step(position: int, step: Step) -> Iterator[Moment]:
+def _step(position: int, step: Step, running: dict[str, Place]) -> Iterator[Moment]:
+    """A poll writes nothing, and what it brings belongs to the command it polls."""
     words = "\n".join(part for part in (step.text, step.reasoning) if part)
     if words:
         yield Acted(step, None, words)
     for i, call in enumerate(step.calls):
-        yield Acted(step, call, call_text(call), (position, i))
+        if call.action != "poll":
+            running[call.command or ""] = (position, i)
+            yield Acted(step, call, call_text(call), (position, i))
     for i, call in enumerate(step.calls):
         result = call.result
         if result is not None:
+            polled = running.get(call.command or "") if call.action == "poll" else None
             text = result.text if result.clean is None else result.clean
-            yield Heard((position, i), text, step.index, ok=result.ok, unchanged=result.unchanged)
+            yield Heard(
+                polled or (position, i), text, step.index, ok=result.ok, unchanged=result.unchanged
+            )
 
 
 def call_text(call: Call) -> str:

@@ -13,6 +13,7 @@ from skilljuror.judge.features import (
     listed_name,
     named_entries,
     offered,
+    settings,
     tokens,
     words_of,
 )
@@ -34,6 +35,7 @@ class Watch:
         self._vocabulary: set[str] = set()
         self._numbers = False
         self._names = False
+        self._settings = False
 
     def add(self, group: Group, lines: Sequence[str], listing: bool) -> None:
         """A source's lines: remember what may be recognised, and on which line it stands."""
@@ -59,6 +61,7 @@ class Watch:
         if feature.startswith(NAME):
             self._names = True
             feature = feature.removeprefix(NAME)
+        self._settings |= "=" in feature
         words = words_of(feature)
         self._vocabulary.update(words[:1])
         if " " in feature and not feature.startswith(HEADING):
@@ -101,6 +104,8 @@ class Watch:
         title = heading(line, words)
         if title in self.weights:
             yield title
+        if self._settings:
+            yield from (setting for setting, _ in settings(line) if setting in self.weights)
         for feature, _ in tokens(line, self._common):
             if feature in self.weights:
                 yield feature

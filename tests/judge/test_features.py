@@ -1,6 +1,13 @@
 import pytest
 
-from skilljuror.judge.features import content_words, listed_name, name_weight, offered, words_of
+from skilljuror.judge.features import (
+    content_words,
+    listed_name,
+    name_weight,
+    offered,
+    settings,
+    words_of,
+)
 from skilljuror.judge.watch import Watch
 
 NOBODY = frozenset[str]()
@@ -64,6 +71,28 @@ def test_what_a_line_offers(line, feature, weight):
 )
 def test_plain_lines_offer_nothing(line):
     assert weights(line) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- Cut-off: 3.5",
+        "cut_off = 3.50",
+        "| Cut off | 3.5 |",
+        '"cut_off": 3.5,',
+        "--cut-off 3.5",
+        "run --cut-off=3.5",
+        "**Cut-off:** `3.5`",
+        "the cut-off is 3.5",
+    ],
+)
+def test_spellings_of_one_setting(line):
+    assert dict(settings(line)) == {"cut off=3.5": 2}
+
+
+@pytest.mark.parametrize("line", ["Note: this is so", "x = foo(3)", "def main(): pass", "is: it"])
+def test_what_is_no_setting(line):
+    assert dict(settings(line)) == {}
 
 
 def test_rounding_does_not_hide_a_number():
