@@ -12,7 +12,7 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -58,6 +58,7 @@ class _Worker:
             place.choice.options
         )
         self.isolation = self.harness.prepare()
+        self.scratch = place.scratch
         self.idle = threading.Event()
         self.idle.set()
         self.lock: IO[bytes] = place.lock.open("ab")
@@ -97,6 +98,8 @@ def _leave(worker: _Worker) -> None:
     """End the trial's processes, remove its folders, and be gone."""
     request_stop()
     worker.idle.wait(_PATIENCE)
+    with suppress(OSError):
+        worker.scratch.rmdir()
     os._exit(STOPPED)
 
 
