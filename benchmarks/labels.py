@@ -223,6 +223,17 @@ def _group(kind: str, resource: str) -> str:
     return f"{kind} SKILL.md" if resource == "SKILL.md" else kind
 
 
+def _print_confusion(scores: Sequence[Score]) -> None:
+    """Labelled kind against found kind, where place and resource agree and the kind does not."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for one in scores:
+        for label in one.missed:
+            found = (event for event in one.extra if _fits({**label, "kind": event.kind}, event))
+            pairs[label["kind"], next((event.kind for event in found), "nothing")] += 1
+    for (labelled, found_kind), count in sorted(pairs.items()):
+        print(f"  labelled {labelled}, found {found_kind}: {count}")
+
+
 def _print_details(scores: Sequence[Score]) -> None:
     for one in scores:
         if one.error:
@@ -257,6 +268,7 @@ def report(scores: Sequence[Score], *, verbose: bool) -> None:
     for format in sorted({one.case.format for one in scores}):
         _print_totals(format, [one for one in scores if one.case.format == format])
     _print_kinds(scores)
+    _print_confusion(scores)
     pairs = [pair for one in scores for pair in one.matched]
     for name, (agreeing, compared) in _agreement(pairs).items():
         print(f"  {name:<18} agrees in {agreeing} of {compared}")

@@ -153,7 +153,7 @@ def _once(found: list[Finding]) -> Iterator[Finding]:
 
 def _placed(findings: Iterable[Finding]) -> list[Finding]:
     """In order of occurrence; a path that lacks its skill belongs to the one touched last."""
-    ordered = sorted(findings, key=lambda one: (one.file, one.line, one.order))
+    ordered = sorted(_unmentioned(findings), key=lambda one: (one.file, one.line, one.order))
     last: dict[str, str] = {}
     placed = []
     for one in ordered:
@@ -167,6 +167,22 @@ def _placed(findings: Iterable[Finding]) -> list[Finding]:
             continue
         placed.append(one)
     return placed
+
+
+def _unmentioned(findings: Iterable[Finding]) -> list[Finding]:
+    """Code that is written and run in one step is an import and no mention."""
+    found = list(findings)
+    loaded = {
+        (one.agent, one.step, one.location.skill, one.location.resource)
+        for one in found
+        if one.kind == "import"
+    }
+    return [
+        one
+        for one in found
+        if one.kind != "mention"
+        or (one.agent, one.step, one.location.skill, one.location.resource) not in loaded
+    ]
 
 
 @dataclass(slots=True)

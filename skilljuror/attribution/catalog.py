@@ -13,7 +13,7 @@ _AGENT_FOLDERS = (
 )
 _KNOWN_ROOT = re.compile(
     rf"^(.*?(?:(?:^|/)(?:{_AGENT_FOLDERS})/skills?(?:/\.system)?"
-    r"|/plugins/cache/[^/]+/[^/]+/[^/]+/skills"
+    r"|/plugins/(?:cache|marketplaces|repos)/(?:[^/]+/){1,5}?skills|(?:^|/)mnt/skills/(?:public|user|private|examples|organization)"
     r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
 """Roots seen in real logs (formats §2), wherever they lie."""

@@ -17,6 +17,7 @@ from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
 from skilljuror.models.trajectory import Call
 
+_PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file")
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
 _PATH_IN_OUTPUT = re.compile(r"[\w@./~+-]{3,500}")
@@ -76,6 +77,7 @@ class Claims:
                 claims.extend(self._indirect(access, len(claims)))
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
+                claims.extend(self._mentions(access, len(claims)))
         return claims
 
     def _accesses(self, call: Call, agent: str) -> list[Access]:
@@ -140,7 +142,7 @@ class Claims:
         return any(path.rpartition("/")[2] in text for path in made)
 
     def _tool(self, call: Call) -> Access:
-        kind = call.action
+        kind = "list" if _names_only(call) else call.action
         folder = self._folder(call)
         path = join(folder, expand_home(call.path or ".", self.home))
         if kind == "list" and call.pattern:
@@ -161,16 +163,17 @@ class Claims:
         )
 
     def _unknown_tool(self, call: Call) -> list[Access]:
-        """A tool nobody here knows, given a path: a read, if content comes back."""
-        found = []
-        for name in ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file"):
-            value = call.arguments.get(name)
-            if isinstance(value, str) and len(value) < 1000:
+        """A tool nobody here knows, given paths: a read, if content comes back."""
+        given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
+        several = call.arguments.get("paths")
+        values = [*given, *(several if isinstance(several, list) else ())]
+        found: dict[str, Access] = {}
+        for value in values:
+            if isinstance(value, str) and 0 < len(value) < 1000:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
-                found.append(
-                    Access(path, "read", "read-tool", strict=True, text=f"{call.name} {value}")
-                )
-        return found[:1]
+                text = f"{call.name} {value}"
+                found.setdefault(path, Access(path, "read", "read-tool", strict=True, text=text))
+        return list(found.values())
 
     def _locations(self, access: Access, shown: str) -> list[Location]:
         path = access.path
@@ -258,6 +261,13 @@ class Claims:
                 replace(access, kind="import", note="a copy of it was run"), location, order
             )
 
+    def _mentions(self, access: Access, order: int) -> Iterator[Claim]:
+        """Modules named in code that is written and not run yet."""
+        for claim in self.scripts.get(access.path, ()) if access.written else ():
+            if claim.access.kind == "import":
+                named = replace(claim.access, kind="mention", shown=False, text=access.text)
+                yield replace(claim, access=named, order=order)
+
     def _remember(self, access: Access) -> None:
         """What a written file will touch when it runs, and what a copy was made from."""
         if access.source:
@@ -316,3 +326,12 @@ def _unproven(access: Access) -> Access:
     ):
         return replace(access, proof=True)
     return access
+
+
+def _names_only(call: Call) -> bool:
+    """Whether a search tool prints the names of files and no lines; Claude Code's does by default."""
+    return (
+        call.action == "search"
+        and call.name == "Grep"
+        and call.arguments.get("output_mode") != "content"
+    )

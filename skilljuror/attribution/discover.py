@@ -12,6 +12,7 @@ from skilljuror.models.trajectory import Message, Trajectory
 _BASE = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")
 _LOCATION = re.compile(r"<location>\s*([^<\n]{1,1000}?)\s*</location>")
 _STOPS = frozenset(" \t\n\r'\"`()<>[]{},;|*")
+_ROOT_PATH = re.compile(r"(?<![\w.~/$}-])(~?(?:/[\w.-]{1,100}){0,12}/skills)/?(?![\w/.-])")
 _CWD = re.compile(r"<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>")
 _HOMES = re.compile(r"^(/root|/home/[^/]+(?:/[^/.]+)?|/Users/[^/]+)(?=/\.)")
 _MAX_MESSAGE = 400_000
@@ -60,6 +61,9 @@ def _add_message(catalog: Catalog, message: Message) -> None:
         named = () if catalog.closed or message.agent != "main" else _skill_files(text)
         for path in (*_LOCATION.findall(text), *named):
             _add_skill_file(catalog, path)
+        if not catalog.closed and message.agent == "main":
+            for root in _ROOT_PATH.findall(text):
+                catalog.add_root(root)
 
 
 def _skill_files(text: str) -> Iterator[str]:

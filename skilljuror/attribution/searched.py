@@ -14,6 +14,8 @@ _PRINTED = re.compile(
     r"^(?P<path>[^:\s`'\"{}<>|()]{1,500})[:](?:(?P<number>\d{1,7})[:-])?(?P<text>.*)$"
 )
 _AROUND = re.compile(r"^(?P<path>[^:\s`'\"{}<>|()]{1,500}?)-(?P<number>\d{1,7})-(?P<text>.*)$")
+_HEADING = re.compile(r"^(?:File: )?(?P<path>[^:\s`'\"{}<>|()]{1,500}\.\w{1,10}):?$")
+_UNDER = re.compile(r"^\s*(?:L|Line )?(?P<number>\d{1,7})[:-] ?(?P<text>.*)$")
 _NUMBER = re.compile(r"^(\d{1,7})[:-]")
 
 Printed = dict[tuple[str, str], tuple[Location, list[int], int]]
@@ -44,35 +46,58 @@ def search_findings(
 def _by_path(touch: Touch, run: Gathered, output: Output) -> Printed:
     """Lines that begin with the path of a resource."""
     printed: Printed = {}
-    folders = {claim.access.path for claim in touch.claims if claim.access.kind == "search"}
-    base = touch.call.workdir or run.cwd
-    known: dict[str, Location | None] = {}
+    reader = _Reader(touch, run)
     for line in output.lines:
-        found = _PRINTED.match(line) or _AROUND.match(line)
-        if not found:
+        found = reader.line(line)
+        if found is None:
             continue
-        path = found["path"]
-        if path not in known:
-            known[path] = _resource(path, base, folders, run)
-        location = known[path]
-        if location is None:
-            continue
+        location, number, text = found
         key = location.skill, location.resource
         _, numbers, size = printed.setdefault(key, (location, [], 0))
-        if found["number"]:
-            numbers.append(int(found["number"]))
-        printed[key] = location, numbers, size + size_of(found["text"]) + 1
+        if number:
+            numbers.append(int(number))
+        printed[key] = location, numbers, size + size_of(text) + 1
     return printed
 
 
-def _resource(path: str, base: str | None, folders: set[str], run: Gathered) -> Location | None:
-    if "." not in name_of(path) and "/" not in path:
+class _Reader:
+    """Reads the lines of a search's output: `path:12:text`, or a path and numbered lines under it."""
+
+    def __init__(self, touch: Touch, run: Gathered) -> None:
+        self.run = run
+        self.base = touch.call.workdir or run.cwd
+        searched = [one for one in touch.accesses if one.kind == "search"]
+        self.folders = sorted({one.path for one in searched})
+        self.known: dict[str, Location | None] = {}
+        self.under: Location | None = None
+        """The file that a heading named."""
+
+    def line(self, line: str) -> tuple[Location, str | None, str] | None:
+        """(file, line number, text) of a line of the output."""
+        heading = _HEADING.match(line)
+        if heading:
+            self.under = self._resource(heading["path"])
+            return None
+        numbered = _UNDER.match(line) if self.under is not None else None
+        if numbered and self.under is not None:
+            return self.under, numbered["number"], numbered["text"]
+        found = _PRINTED.match(line) or _AROUND.match(line)
+        location = self._resource(found["path"]) if found else None
+        return (location, found["number"], found["text"]) if found and location else None
+
+    def _resource(self, path: str) -> Location | None:
+        if path not in self.known:
+            self.known[path] = self._located(path)
+        return self.known[path]
+
+    def _located(self, path: str) -> Location | None:
+        if "." not in name_of(path) and "/" not in path:
+            return None
+        for full in (join(self.base, path), *(join(folder, path) for folder in self.folders)):
+            location = self.run.catalog.locate(full)
+            if location is not None and location.skill and not location.folder:
+                return location
         return None
-    for full in (join(base, path), *(join(folder, path) for folder in sorted(folders))):
-        location = run.catalog.locate(full)
-        if location is not None and location.skill and not location.folder:
-            return location
-    return None
 
 
 def _folder(claim: Claim, printed: Printed) -> Iterator[tuple[Claim, Location, Shown]]:

@@ -39,7 +39,8 @@ MANIFEST = SkillManifest(
 def ran(command: str, output: str = "", *, exit_code: int | None = 0, **more) -> Call:
     """A shell call with its output."""
     result = Result(text=output, line=3, exit_code=exit_code, ok=exit_code == 0)
-    return Call("c1", "Bash", "shell", 2, command=command, **{"result": result, **more})
+    known = {"call_id": "c1", "name": "Bash", "action": "shell", "line": 2, "result": result}
+    return Call(**{**known, "command": command, **more})
 
 
 def run_of(*calls: Call, messages: tuple[Message, ...] = (), **more) -> Trajectory:
