@@ -5,7 +5,6 @@ It is a conversion: where a native log of the same run exists, that one is bette
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from skilljuror.parsers.claude_bodies import SkillBodies
 from skilljuror.parsers.document import Document, Element
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
 from skilljuror.parsers.fields import count, epoch, record, rows, string, text
+from skilljuror.parsers.lines import file_key
 from skilljuror.parsers.peek import peek
 from skilljuror.parsers.usages import usage_of_prompt
 
@@ -49,7 +49,7 @@ class Atif:
         session = string(main.get("session_id"))
         name = "/".join(filter(None, (session, string(main.get("trajectory_id")))))
         yield run.freeze(
-            trajectory=name or f"file-{sha256(source.head).hexdigest()[:16]}",
+            trajectory=name or file_key(source.path),
             session=session,
             format=self.format,
             files=tuple(str(path) for path in (source.path, *source.siblings)),

@@ -72,7 +72,7 @@ class ClaudeMessages:
         return step
 
     def _block(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
-        kind = block.get("type")
+        kind = string(block.get("type"))
         if kind == "text":
             _append(step.said, block.get("text"))
         elif kind == "thinking":

@@ -78,7 +78,7 @@ class _Reader:
 
     def record(self, line: int, entry: dict[str, Any]) -> None:
         """Read one record."""
-        kind = entry.get("type")
+        kind = string(entry.get("type"))
         moment = epoch(entry.get("timestamp"))
         self.run.seen_at(moment)
         if kind == "system":

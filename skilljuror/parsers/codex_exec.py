@@ -68,7 +68,7 @@ class _Reader:
 
     def record(self, line: int, entry: dict[str, Any]) -> None:
         """Read one record."""
-        kind = entry.get("type")
+        kind = string(entry.get("type"))
         item = record(entry.get("item"))
         if kind == "thread.started":
             self.thread = self.thread or string(entry.get("thread_id"))
@@ -103,7 +103,8 @@ class _Reader:
     def _item(self, line: int, item: dict[str, Any], *, ended: bool) -> None:
         kind = str(item.get("type"))
         if kind in _SAID:
-            getattr(self._said_step(line), _SAID[kind]).append(string(item.get("text")) or "")
+            spoken = self._step_at(line, after_calls=True)
+            getattr(spoken, _SAID[kind]).append(string(item.get("text")) or "")
         elif kind == "error":
             self.run.warnings.append(f"line {line}: {string(item.get('message')) or 'error'}"[:220])
         else:
@@ -111,13 +112,14 @@ class _Reader:
             if ended:
                 self._ended(line, call, item)
 
-    def _said_step(self, line: int) -> StepDraft:
-        if self._step is None or (self._step.calls and not self._open):
+    def _step_at(self, line: int, *, after_calls: bool) -> StepDraft:
+        """The step of an item: words after a call are a new response, so is a call after a result."""
+        if self._step is None or (self._step.calls and (after_calls or not self._open)):
             self._step = self.run.step(MAIN, line)
         return self._step
 
     def _started(self, line: int, kind: str, item: dict[str, Any]) -> CallDraft:
-        step = self._said_step(line)
+        step = self._step_at(line, after_calls=False)
         name = string(item.get("tool")) if kind == "collab_tool_call" else kind
         call = self.run.call(step, string(item.get("id")), name or kind, _arguments(item), line)
         self._open[str(item.get("id"))] = call

@@ -7,6 +7,7 @@ from typing import Any
 MAX_COUNT = 2**53
 """Numbers above this are no counts."""
 
+_IMAGES = ("image", "input_image", "image_url")
 IMAGE = "[image]"
 """What stands for an image in a result's text."""
 
@@ -85,7 +86,7 @@ def _part(part: dict[str, Any]) -> str:
     inner = part.get("text")
     if isinstance(inner, str):
         return inner
-    if part.get("type") in {"image", "input_image", "image_url"}:
+    if part.get("type") in _IMAGES:
         return IMAGE
     inner = part.get("content")
     return inner if isinstance(inner, str) else ""

@@ -185,7 +185,7 @@ class _Chat:
 def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
     """(what the model saw, whether it is an error); None for a call without an answer."""
     shown: list[str] = []
-    failed = given.get("status") in {"error", "cancelled"}
+    failed = string(given.get("status")) in {"error", "cancelled"}
     for part in rows(given.get("result")):
         response = record(record(record(part).get("functionResponse")).get("response"))
         for name in ("output", "error"):

@@ -4,6 +4,7 @@ Two objects glued on one line, a missing final newline, invalid UTF-8, NUL paddi
 cut last line all occur in real logs (formats.md §12) and none of them may lose a record.
 """
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -73,6 +74,12 @@ def open_log(path: Path) -> Any:
             f"{str(path)!r} cannot be read: {error.strerror}; check that it exists and is readable",
             file=str(path),
         ) from error
+
+
+def file_key(path: Path) -> str:
+    """Key of a run whose log has no session id: a digest of the raw bytes."""
+    with open_log(path) as log:
+        return f"file-{hashlib.file_digest(log, 'sha256').hexdigest()[:16]}"
 
 
 def decode_glued(line: bytes) -> tuple[list[Any], bool]:

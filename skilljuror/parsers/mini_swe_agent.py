@@ -1,7 +1,6 @@
 """mini-swe-agent trajectories: one document, rewritten after every step (formats.md §6)."""
 
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any, ClassVar
 
 import orjson
@@ -12,6 +11,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document, Element
 from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.fields import epoch, number, record, rows, string, text
+from skilljuror.parsers.lines import file_key
 from skilljuror.parsers.mini_results import read_result
 from skilljuror.parsers.peek import peek
 from skilljuror.parsers.usages import usage_of_response
@@ -44,7 +44,7 @@ class MiniSweAgent:
         info = record(given.get("info"))
         config = record(info.get("config"))
         yield run.freeze(
-            trajectory=f"file-{sha256(source.path.read_bytes()).hexdigest()[:16]}",
+            trajectory=file_key(source.path),
             format=self.format,
             files=(str(source.path),),
             agent="mini-swe-agent",

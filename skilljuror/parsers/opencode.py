@@ -112,7 +112,7 @@ def _assistant(
 
 
 def _part(run: RunDraft, element: Element, step: StepDraft, part: dict[str, Any]) -> None:
-    kind = part.get("type")
+    kind = string(part.get("type"))
     if kind == "text":
         step.said.append(text(part))
     elif kind == "reasoning":
@@ -130,7 +130,7 @@ def _part(run: RunDraft, element: Element, step: StepDraft, part: dict[str, Any]
 
 
 def _result(call: CallDraft, state: dict[str, Any], line: int) -> Result | None:
-    status = state.get("status")
+    status = string(state.get("status"))
     if status not in {"completed", "error"}:
         return None
     shown = text(state.get("output")) or text(state.get("error"))

@@ -5,7 +5,6 @@ step. Old histories have no ids: there an observation answers the action before 
 """
 
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,7 +15,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
 from skilljuror.parsers.fields import count, epoch, minus, record, rows, string, text
-from skilljuror.parsers.lines import JsonLines
+from skilljuror.parsers.lines import JsonLines, file_key
 from skilljuror.parsers.numbered import strip_numbers
 from skilljuror.parsers.peek import peek
 from skilljuror.parsers.usages import usage_of_prompt, usage_of_response
@@ -62,7 +61,7 @@ class OpenHands:
         events: Events = []
         for index, path in enumerate(paths):
             events.extend((index, line, event) for line, event in _events(path, run))
-        key = f"file-{sha256(source.path.read_bytes()).hexdigest()[:16]}"
+        key = file_key(source.path)
         yield self._run(run, events, key, tuple(map(str, paths)))
 
     def _instances(self, source: Source) -> Iterator[Trajectory]:
@@ -141,7 +140,7 @@ class _Reader:
         self.run.seen_at(epoch(event.get("timestamp")))
         if "observation" in event:
             self._observation(line, event)
-        elif event.get("action") in _STATE:
+        elif string(event.get("action")) in _STATE:
             self._aside(line, event)
         elif event.get("source") == "agent":
             self._action(line, event)
@@ -202,7 +201,7 @@ class _Reader:
         return usage_of_prompt(grown[0], cached=grown[1], output=grown[2])
 
     def _observation(self, line: int, event: dict[str, Any]) -> None:
-        kind = event.get("observation")
+        kind = string(event.get("observation"))
         cause = event.get("cause")
         call = self._actions.get(cause) if isinstance(cause, int) else self._last
         if kind in {"null", "agent_state_changed"} or call is None or call.result is not None:

@@ -6,7 +6,6 @@ next prompt. Episode 0 occurs twice: once to load a skill, once to go on.
 
 import re
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any, ClassVar
 
 import orjson
@@ -17,7 +16,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document, Element
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft
 from skilljuror.parsers.fields import record, rows, string, text
-from skilljuror.parsers.lines import decode_glued
+from skilljuror.parsers.lines import decode_glued, file_key
 from skilljuror.parsers.peek import peek
 
 _LISTING = re.compile(r"available_skills:\s*(\[)")
@@ -54,7 +53,7 @@ class Terminus2:
             _prompt(run, element, waiting, first=number == 0)
             waiting = _reply(run, element)
         yield run.freeze(
-            trajectory=f"file-{sha256(source.path.read_bytes()).hexdigest()[:16]}",
+            trajectory=file_key(source.path),
             format=self.format,
             files=(str(source.path),),
             agent="terminus-2",

@@ -116,8 +116,8 @@ def _range(arguments: dict[str, Any], tool: Tool) -> tuple[int | None, int | Non
     if first is not None or last is not None:
         return first, None if last is None else max(0, last - (first or 1) + 1)
     offset = count(arguments.get("offset"))
-    if offset is not None and tool.zero_based:
-        offset += 1
+    if offset is not None:
+        offset = offset + 1 if tool.zero_based else max(1, offset)
     return offset, count(arguments.get("limit"))
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.fields import record
+from skilljuror.parsers.fields import record, string
 from skilljuror.parsers.peek import peek
 
 _ZIP = b"PK\x03\x04"
@@ -31,7 +31,7 @@ def _is_swe_agent(first: dict[str, Any]) -> bool:
 
 
 def _is_benchflow(first: dict[str, Any]) -> bool:
-    acp = first.get("phase") in {"agent", "verifier"} and "type" in first
+    acp = string(first.get("phase")) in {"agent", "verifier"} and "type" in first
     return acp or {"request", "response"} <= set(first)
 
 

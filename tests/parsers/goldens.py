@@ -1,0 +1,86 @@
+"""The golden logs: where they lie, and a trajectory as the plain data of expected.json.
+
+`python -m tests.parsers.goldens FORMAT/CASE ...` writes expected.json anew; read the
+difference before committing it.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.base import Found
+from skilljuror.parsers.discover import discover
+from skilljuror.parsers.read import read
+
+ROOT = Path(__file__).parent.parent.parent
+GOLDENS = ROOT / "trajectories"
+CORPUS = ROOT.parent / "shared" / "corpus"
+LABELS = ROOT.parent / "shared" / "labels" / "events"
+
+
+def cases() -> list[str]:
+    """`format/case` of every golden folder, sorted."""
+    return sorted(
+        f"{path.parent.parent.name}/{path.parent.name}" for path in GOLDENS.glob("*/*/SOURCE.md")
+    )
+
+
+def raw(case: str) -> Path:
+    """The raw file of a case, or the folder that holds its files."""
+    return next(path for path in sorted((GOLDENS / case).iterdir()) if path.name.startswith("raw"))
+
+
+def sources(case: str) -> list[Found]:
+    """What discovery makes of the raw part of a case."""
+    return discover([raw(case)])
+
+
+def trajectories(case: str) -> list[Trajectory]:
+    """The runs of a case, in order."""
+    return [
+        run
+        for found in sources(case)
+        if found.format is not None
+        for run in read(found.source, found.format)
+    ]
+
+
+def plain(trajectory: Trajectory, base: Path) -> dict[str, Any]:
+    """A trajectory as JSON data: paths relative to the case, defaults left out."""
+    shown: dict[str, Any] = msgspec.to_builtins(trajectory)
+    shown["files"] = [str(Path(file).relative_to(base)) for file in trajectory.files]
+    return {key: _short(value) for key, value in shown.items() if not _empty(value)}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(item) for key, item in value.items() if not _empty(item)}
+    if isinstance(value, list | tuple):
+        return [_short(item) for item in value]
+    return value
+
+
+def _empty(value: Any) -> bool:
+    """Unknown, or an empty object; False, 0, "" and an empty list are said."""
+    return value is None or value == {}
+
+
+def expected(case: str) -> Any:
+    """The data of expected.json."""
+    return json.loads((GOLDENS / case / "expected.json").read_text(encoding="utf-8"))
+
+
+def observed(case: str) -> Any:
+    """What the parsers say now, in the form of expected.json."""
+    shown = [plain(run, GOLDENS / case) for run in trajectories(case)]
+    return json.loads(json.dumps(shown))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or cases():
+        target = GOLDENS / name / "expected.json"
+        target.write_text(json.dumps(observed(name), indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -1,0 +1,188 @@
+"""What holds for every registered format; a new one is picked up from the registry."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers import FORMATS
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.peek import HEAD_BYTES
+from skilljuror.parsers.read import claims, parser, read
+from tests.parsers import goldens
+
+CASES = goldens.cases()
+CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning", "cost_usd")
+FILES = [path for path in goldens.GOLDENS.glob("*/*/raw*") if path.is_file()]
+NAMES = [f"{path.parent.parent.name}/{path.parent.name}" for path in FILES]
+
+
+def source_of(path: Path) -> Source:
+    with path.open("rb") as log:
+        return Source(path, log.read(HEAD_BYTES))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_golden(name):
+    assert [case for case in CASES if case.startswith(f"{name}/")]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_parsers_name_themselves(name):
+    assert parser(name).format == name
+    assert parser(name).native in {0, 1, 2}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_one_format_claims_each_source(case):
+    formats = {found.format for found in goldens.sources(case) if found.problem is None}
+    assert formats == {case.split("/")[0]}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_file_is_claimed_twice(case):
+    for path in goldens.raw(case).parent.rglob("*.*"):
+        if path.is_file():
+            assert len(claims(source_of(path))) <= 1, path
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case):
+    assert goldens.observed(case) == goldens.expected(case)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_source_is_told(case):
+    told = (goldens.GOLDENS / case / "SOURCE.md").read_text(encoding="utf-8")
+    assert "Written by hand for this project" in told
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_steps_are_in_order(case):
+    for run in goldens.trajectories(case):
+        last: dict[tuple[str, int], int] = defaultdict(int)
+        for agent in {step.agent for step in run.steps}:
+            assert [step.index for step in run.steps_of(agent)] == list(
+                range(1, len(run.steps_of(agent)) + 1)
+            )
+        for step in run.steps:
+            assert step.line >= last[step.agent, step.file]
+            last[step.agent, step.file] = step.line
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_places_exist(case):
+    for run in goldens.trajectories(case):
+        sizes = [len(Path(file).read_bytes().split(b"\n")) for file in run.files]
+        for step in run.steps:
+            lines = [step.line, *(call.line for call in step.calls)]
+            lines += [call.result.line for call in step.calls if call.result]
+            assert all(1 <= line <= sizes[step.file] for line in lines)
+        assert all(1 <= one.line <= sizes[one.file] for one in run.messages)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_totals_hold_the_steps(case):
+    """A total may hold more (a summary for a compaction), never less."""
+    for run in goldens.trajectories(case):
+        for name in CLASSES:
+            known = [getattr(step.usage, name) for step in run.steps if step.usage]
+            total = getattr(run.usage, name) if run.usage else None
+            if total is not None:
+                assert total >= sum(value for value in known if value is not None) - 1e-9
+            else:
+                assert not any(value is not None for value in known)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_messages_stand_between_steps(case):
+    for run in goldens.trajectories(case):
+        for message in run.messages:
+            assert 0 <= message.step <= len(run.steps_of(message.agent))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sub_agents_are_joined(case):
+    """A call that names a sub-agent names one whose steps are here, where any are."""
+    for run in goldens.trajectories(case):
+        others = {step.agent for step in run.steps} - {"main"}
+        started = {call.agent for step in run.steps for call in step.calls if call.agent}
+        assert not (started and others) or started & others
+
+
+def read_or_refuse(path: Path, format: str) -> list[Trajectory] | None:
+    try:
+        return list(read(source_of(path), format))
+    except TrajectoryError as error:
+        assert error.file
+        return None
+
+
+@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(part=st.floats(0, 1))
+def test_cut_anywhere(tmp_path, original, part):
+    data = original.read_bytes()
+    cut = tmp_path / original.name
+    cut.write_bytes(data[: int(len(data) * part)])
+    whole = read_or_refuse(original, original.parent.parent.name)
+    runs = read_or_refuse(cut, original.parent.parent.name)
+    assert whole is not None
+    if runs:
+        assert len(runs[0].steps) <= len(whole[0].steps)
+
+
+@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(at=st.floats(0, 1), junk=st.binary(min_size=1, max_size=20))
+def test_damaged_anywhere(tmp_path, original, at, junk):
+    data = bytearray(original.read_bytes())
+    start = int((len(data) - 1) * at)
+    data[start : start + len(junk)] = junk
+    damaged = tmp_path / original.name
+    damaged.write_bytes(bytes(data))
+    for run in read_or_refuse(damaged, original.parent.parent.name) or []:
+        goldens.plain(run, tmp_path)
+
+
+@pytest.mark.parametrize("original", FILES, ids=NAMES)
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(chance=st.randoms(use_true_random=False))
+def test_wrong_types_anywhere(tmp_path, original, chance):
+    """Any value may be of any type: nothing but TrajectoryError comes out."""
+    odd = tmp_path / original.name
+    text = original.read_text(encoding="utf-8")
+    values = [json.loads(line) for line in text.split("\n") if _is_json(line)]
+    if values:
+        odd.write_text("\n".join(json.dumps(_spoil(value, chance)) for value in values) + "\n")
+    else:
+        odd.write_text(json.dumps(_spoil(json.loads(text), chance), indent=1))
+    read_or_refuse(odd, original.parent.parent.name)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _spoil(value, chance):
+    if chance.random() < 0.04:
+        return chance.choice([None, True, -1, 1e300, "", "x", [], {}, [None], [[1]], {"a": {}}])
+    if isinstance(value, dict):
+        return {key: _spoil(item, chance) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_spoil(item, chance) for item in value]
+    return value
