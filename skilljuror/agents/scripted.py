@@ -96,7 +96,7 @@ class Agent:
         self.context = rng.randrange(10_000, 36_001, 1_000)  # characters it will read
         self.lookups = rng.randrange(6, 15)  # reading commands it will run
         self.window = rng.randrange(80, 201, 20)  # lines of a document read at once
-        self.sure = rng.uniform(0.95, 1.35)  # score at which an answer is good enough
+        self.sure = rng.uniform(0.95, 1.3)  # score at which an answer is good enough
         self.patience = rng.uniform(0.2, 1.2)  # how much it prefers to go on in an open file
         habits = (0.35, 0.5, 0.8)
         self.searches, self.rereads, self.checks = (rng.random() < odds for odds in habits)
@@ -154,10 +154,10 @@ class Agent:
         """How promising a place is: its base, and how the words that lead to it fit the task."""
         return place[0] + self.aim(place[1]) * math.sqrt(len(place[1]))
 
-    def aim(self, topic: Words) -> float:
-        """How much of a topic is what the task is about, 0 to 1."""
-        total: float = sum(self.goal.get(word, 0.0) for word in topic)
-        return total / max(1, len(topic))
+    def aim(self, topic: Words, known: Words = frozenset()) -> float:
+        """How much of a topic is what the task is about, or known to be meant, 0 to 1."""
+        weights = [1.0 if word in known else self.goal.get(word, 0.0) for word in topic]
+        return sum(weights) / max(1, len(weights))
 
     def read(self, path: str, first: int) -> None:
         """Print a window of a document, or the whole of a supporting file, and take it in."""
@@ -246,8 +246,12 @@ class Agent:
         if held < 0.5 or named < 0.5:
             return 0.0
         *outer, inner = (self.aim(words(one)) for one in ("", *fact.headings))
-        about = self.aim(fact.about) if fact.about else 0.7 * inner + 0.3 * max(outer, default=0.0)
-        return 0.6 * held + 0.4 * named + 0.5 * about - 0.6 * bool(fact.about and not about)
+        topic = 0.7 * inner + 0.3 * max(outer, default=0.0)
+        fit = 0.6 * held + 0.4 * named
+        if not fact.about:
+            return fit + 0.35 * topic
+        about = self.aim(fact.about, key)
+        return fit + (0.5 * about + 0.1 * topic if about else -0.6)
 
     def helper(self, checks: bool = False) -> tuple[str, str] | None:
         """The runnable command that fits the task best, as (command, script)."""
@@ -255,10 +259,14 @@ class Agent:
             (self.aim(cue), command, script)
             for page in self.pages.values()
             for command, script, cue in page.commands
-            if ("check" in script) == checks and self.source(script)
-            if checks or self.aim(words(Path(script).stem))
+            if ("check" in script) == checks and self.source(script) and self.named(command)
         ]
         return max(found)[1:] if found else None
+
+    def named(self, command: str) -> bool:
+        """Whether the command's own words, not its blanks and options, occur in the task."""
+        own = re.sub(r"python3|scripts/|check|<[^>]*>|--\S+", " ", command)
+        return self.aim(words(own)) > 0
 
     def source(self, script: str) -> str | None:
         """Where a helper is: its path as listed, or its code as far as it was read whole."""
