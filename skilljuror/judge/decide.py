@@ -38,13 +38,14 @@ class Decision:
     """What stands on both lines."""
 
 
-def decide(event: ResourceEvent, trace: Trace, run: AgentRun | None, complete: bool) -> Decision:
-    """The label of one event; the order of the rules is that of rubrics/eru.yaml."""
+def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -> Decision:
+    """The label of the event at a position; the order of the rules is that of the rubric."""
+    trace = run.trace_of(i) if run else Trace()
     if run is not None and trace.reached is not None:
         proof = (
             _taken_up(event, trace, run)
-            or _wrote_artifact(event, trace, run)
-            or _restated(event, trace)
+            or _wrote_artifact(event, i, run)
+            or _restated(event, i, run)
         )
         if proof:
             return proof
@@ -117,26 +118,26 @@ def _category(event: ResourceEvent, use: Use) -> Uptake:
     return "validation" if checks else "implementation"
 
 
-def _wrote_artifact(event: ResourceEvent, trace: Trace, run: AgentRun) -> Decision | None:
+def _wrote_artifact(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
     """A run that worked and wrote what a later action works with, or what the prompt asks for."""
+    trace = run.trace_of(i)
     if event.kind not in RUNS or event.ok is False or trace.reached is None:
         return None
-    for feature, line in trace.artifacts:
-        later = [use for use in run.touches.get(feature, ()) if use.clock > trace.reached]
-        if later:
-            return Decision("yes", "implementation", later[0], line, feature)
-    asked = [(feature, line) for feature, line in trace.artifacts if feature in run.asked]
-    if not asked or trace.made_by is None:
+    for artifact, touch in run.runs.worked_with(i, trace.reached):
+        use = Use(touch.action, touch.clock, (artifact.feature,), touch.line)
+        return Decision("yes", "implementation", use, artifact.line, artifact.feature)
+    asked = next(run.runs.asked_for(i), None)
+    if asked is None or trace.made_by is None:
         return None
-    feature, line = asked[0]
-    made = Use(trace.made_by, trace.reached, (feature,), line)
-    return Decision("yes", "implementation", made, line, feature)
+    made = Use(trace.made_by, trace.reached, (asked.feature,), asked.line)
+    return Decision("yes", "implementation", made, asked.line, asked.feature)
 
 
-def _restated(event: ResourceEvent, trace: Trace) -> Decision | None:
+def _restated(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
     """A run whose output the agent's very next words restate: it was read and judged."""
-    if trace.restated is None:
+    found = run.runs.restated.get(i)
+    if found is None:
         return None
-    use, line = trace.restated
+    use = Use(found.action, found.clock, found.shared, found.line)
     category: Uptake = "diagnosis" if event.ok is False else "validation"
-    return Decision("yes", category, use, line, use.features[0])
+    return Decision("yes", category, use, found.printed, found.shared[0])

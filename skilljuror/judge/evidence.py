@@ -5,10 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from skilljuror.judge.artifacts import written_paths
 from skilljuror.judge.ledger import Ledger
-from skilljuror.judge.restated import RESTATED, stems
 from skilljuror.judge.rubric import EruRubric
+from skilljuror.judge.runs import Runs
 from skilljuror.judge.shown import RUNS, Group, Portion, ShownText
 from skilljuror.judge.timeline import Acted, Forgot, Heard, Moment, timeline
 from skilljuror.judge.watch import Watch
@@ -49,10 +48,6 @@ class Trace:
     """Actions that took something from it."""
     contested: int = 0
     """Weight of what the agent used after somebody else had repeated it."""
-    artifacts: list[tuple[str, str]] = field(default_factory=list)
-    """(path feature, line) of what a run wrote."""
-    restated: tuple[Use, str] | None = None
-    """The words right after a run that restate its output, and the line they restate."""
     steps_after: int = 0
     """Steps of the agent after its text."""
     made_by: Acted | None = None
@@ -70,23 +65,16 @@ class AgentRun:
         self.events = shown.events
         self.traces: dict[int, Trace] = defaultdict(Trace)
         """Position of an event -> what was found."""
-        self.touches: dict[str, list[Use]] = defaultdict(list)
-        """Path feature of an artifact -> the actions that name it."""
-        self.asked: set[str] = set()
-        """Path features that a prompt names."""
         self.watch = Watch(rubric.common)
+        self.runs = Runs(rubric.generic)
         self._shown = shown
         self._ledger = Ledger(self._kin)
-        self._artifacts: set[str] = set()
         self._failed = False
         self._clock = 0
-        self._generic = rubric.generic
-        self._printed: dict[int, dict[str, str]] = {}
-        """Run whose result was the last thing heard -> the telling words of its output."""
         moments = list(timeline(trajectory, agent))
         for moment in moments:
             self._prepare(moment)
-        self.watch.add_names(sorted(self._artifacts))
+        self.watch.add_names(sorted(self.runs.watched))
         for self._clock, moment in enumerate(moments):
             self._replay(moment)
         self._count_steps(moments)
@@ -121,11 +109,9 @@ class AgentRun:
                 self._prepare_run(i, moment)
 
     def _prepare_run(self, i: int, moment: Heard) -> None:
-        lines = [*moment.text.splitlines(), *self._shown.command_lines(moment.place)]
-        own = frozenset({self.events[i].resource.rpartition("/")[2]})
-        found = list(written_paths(lines, own))
-        self.traces[i].artifacts += found
-        self._artifacts |= {feature for feature, _ in found}
+        script = self.events[i].resource.rpartition("/")[2]
+        command = self._shown.command_lines(moment.place)
+        self.runs.prepare(i, moment.text.splitlines(), command, script)
 
     # Second pass: who said it, and who used it.
 
@@ -144,11 +130,11 @@ class AgentRun:
             self.traces[i].reached = self._clock
             self.traces[i].unchanged |= moment.unchanged
             if self.events[i].kind in RUNS:
-                self._await_words(i, moment)
+                command = self._shown.command_lines(moment.place)
+                self.runs.finish(i, moment.text.splitlines(), command)
         for portion in self._portions(moment):
             found = self.watch.find(portion.lines)
-            if moment.prompt:
-                self.asked |= found.keys() & self._artifacts
+            self.runs.hear(found, prompt=moment.prompt)
             if portion.group:
                 if self._lists(portion.group):
                     found |= self.watch.find_listed(portion.lines)
@@ -169,27 +155,12 @@ class AgentRun:
             trace.group, trace.has_text = group, True
             trace.weight += sum(self.watch.weights[feature] for feature in held)
 
-    def _await_words(self, i: int, moment: Heard) -> None:
-        """What the run printed that its own command did not say."""
-        command = stems(self._shown.command_lines(moment.place), self._generic)
-        printed = stems(moment.text.splitlines(), self._generic)
-        self._printed[i] = {key: line for key, line in printed.items() if key not in command}
-
-    def _restate(self, action: Acted) -> None:
-        """The first words after a run may restate it; any other action ends the wait."""
-        said = {} if action.call else stems(action.text.splitlines(), self._generic)
-        for i, printed in self._printed.items():
-            shared = sorted(said.keys() & printed.keys())
-            if len(shared) >= RESTATED:
-                use = Use(action, self._clock, tuple(shared), said[shared[0]], self._failed)
-                self.traces[i].restated = (use, printed[shared[0]])
-        self._printed.clear()
-
     def _act(self, action: Acted) -> None:
-        self._restate(action)
         for i in self._shown.places.get(action.place, ()) if action.place else ():
             self.traces[i].made_by = action
+            self.runs.start(i)
         found = self.watch.find(action.text.splitlines())
+        self.runs.act(action, self._clock, found)
         owned, contested = self._ledger.use(found)
         for group, features in _by_owner(owned):
             use = self._use(action, features, found)
@@ -198,8 +169,6 @@ class AgentRun:
         for group, features in _by_owner(contested):
             for i in group:
                 self.traces[i].contested += self._weight(features)
-        for feature in found.keys() & self._artifacts:
-            self.touches[feature].append(self._use(action, [feature], found))
 
     def _use(self, action: Acted, features: list[str], found: dict[str, str]) -> Use:
         ranked = sorted(features, key=lambda name: (-self.watch.weights[name], name))

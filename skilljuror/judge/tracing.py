@@ -8,8 +8,8 @@ are data: rubrics/eru.yaml.
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.judge.decide import decide
-from skilljuror.judge.evidence import AgentRun, Trace, Use
+from skilljuror.judge.decide import Decision, decide
+from skilljuror.judge.evidence import AgentRun, Use
 from skilljuror.judge.features import position
 from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.shown import ShownText
@@ -44,14 +44,11 @@ class TracingJudge:
         for i, event in enumerate(events):
             if event.counts:
                 run = runs.get(event.agent)
-                trace = run.trace_of(i) if run else Trace()
-                yield _verdict(trial, event, trace, run, trajectory.complete)
+                found = decide(event, i, run, trajectory.complete)
+                yield _verdict(trial, event, found)
 
 
-def _verdict(
-    trial: str, event: ResourceEvent, trace: Trace, run: AgentRun | None, complete: bool
-) -> Verdict:
-    found = decide(event, trace, run, complete)
+def _verdict(trial: str, event: ResourceEvent, found: Decision) -> Verdict:
     use = found.use
     return Verdict(
         event=event.event,

@@ -1,0 +1,145 @@
+"""Runs of bundled code: what they wrote, and whether the agent's next words judge their output."""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from skilljuror.judge.features import named_entries, tokens
+from skilljuror.judge.restated import RESTATED, stems
+from skilljuror.judge.timeline import Acted
+
+_WRITES = re.compile(
+    r"(?:^|[^=\-0-9])>{1,2}\s*[\w./~\"'$]|\s-o\s|--out|\btee\b"
+    r"|\b(?:wrote|write|writing|written|saved?|saving|created?|generated?|exported?|updated?)\b"
+    r"|\b(?:to_(?:csv|json|excel|parquet)|dump|write_text|writerow|savefig)\("
+    r"|open\([^)\n]{0,200}['\"][wax]b?\+?['\"]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A path that a run may have written."""
+
+    feature: str
+    """How the path is recognised."""
+    line: str
+    """The line of the run's command or output that names it."""
+    marked: bool
+    """Whether that line speaks of writing; else it only stands in the output."""
+
+
+@dataclass(frozen=True)
+class Touch:
+    """An action that names a watched path."""
+
+    action: Acted
+    """The action."""
+    clock: int
+    """Its place in the agent's run."""
+    line: str
+    """The line that names it."""
+
+
+@dataclass(frozen=True)
+class Restatement:
+    """Words that judge the output of a run."""
+
+    action: Acted
+    """The words."""
+    clock: int
+    """Their place in the agent's run."""
+    shared: tuple[str, ...]
+    """Telling words that both hold."""
+    line: str
+    """The line of the words."""
+    printed: str
+    """The line of the output."""
+
+
+class Runs:
+    """Artifacts and restatements of one agent's runs of bundled code."""
+
+    def __init__(self, generic: frozenset[str]) -> None:
+        self.artifacts: dict[int, list[Artifact]] = defaultdict(list)
+        """Position of a run's event -> what it may have written."""
+        self.restated: dict[int, Restatement] = {}
+        """Position of a run's event -> the words right after it."""
+        self.watched: set[str] = set()
+        """Features of every artifact."""
+        self._generic = generic
+        self._asked: set[str] = set()
+        self._existing: set[str] = set()
+        self._touches: dict[str, list[Touch]] = defaultdict(list)
+        self._printed: dict[int, dict[str, str]] = {}
+
+    def prepare(self, i: int, output: Sequence[str], command: Sequence[str], script: str) -> None:
+        """Note what a run may have written; the script itself is no artifact."""
+        for line in (*output, *command):
+            if _WRITES.search(line):
+                self._note(i, line, script, marked=True)
+        for line in output:
+            self._note(i, line, script, marked=False)
+
+    def _note(self, i: int, line: str, script: str, *, marked: bool) -> None:
+        for feature in path_features(line):
+            if feature.rpartition("/")[2] != script:
+                self.artifacts[i].append(Artifact(feature, line, marked))
+                self.watched.add(feature)
+
+    def start(self, i: int) -> None:
+        """The agent starts a run: a path that is known to exist is not its artifact."""
+        self.artifacts[i] = [
+            one for one in self.artifacts[i] if one.marked or one.feature not in self._existing
+        ]
+
+    def finish(self, i: int, output: Iterable[str], command: Iterable[str]) -> None:
+        """The output of a run arrived; what its own command says is not restated."""
+        said = stems(command, self._generic)
+        printed = stems(output, self._generic)
+        self._printed[i] = {key: line for key, line in printed.items() if key not in said}
+
+    def hear(self, found: Iterable[str], *, prompt: bool) -> None:
+        """Something named these: a prompt asks for paths, a result shows that they exist."""
+        names = self.watched.intersection(found)
+        if prompt:
+            self._asked |= names
+        else:
+            self._existing |= names
+
+    def act(self, action: Acted, clock: int, found: dict[str, str]) -> None:
+        """The agent did something: its words may restate, its call may work with an artifact."""
+        said = {} if action.call else stems(action.text.splitlines(), self._generic)
+        for i, printed in self._printed.items():
+            shared = tuple(sorted(said.keys() & printed.keys()))
+            if len(shared) >= RESTATED:
+                lines = said[shared[0]], printed[shared[0]]
+                self.restated[i] = Restatement(action, clock, shared, *lines)
+        self._printed.clear()
+        for feature in self.watched.intersection(found):
+            self._touches[feature].append(Touch(action, clock, found[feature]))
+            if action.call:
+                self._existing.add(feature)
+
+    def worked_with(self, i: int, after: int) -> Iterator[tuple[Artifact, Touch]]:
+        """Artifacts of a run that a later action names, each with the first such action."""
+        for artifact in self.artifacts.get(i, ()):
+            touches = self._touches.get(artifact.feature, [])
+            first = bisect_right(touches, after, key=lambda one: one.clock)
+            if first < len(touches):
+                yield artifact, touches[first]
+
+    def asked_for(self, i: int) -> Iterator[Artifact]:
+        """Artifacts of a run that a prompt names, on lines that speak of writing."""
+        found = self.artifacts.get(i, ())
+        return (one for one in found if one.marked and one.feature in self._asked)
+
+
+def path_features(line: str) -> Iterator[str]:
+    """Features by which a path of the line is found again."""
+    names = {name.partition(":")[2] for name in named_entries(line)}
+    for feature, _ in tokens(line):
+        if feature.rpartition("/")[2] in names and ("/" in feature or "." in feature):
+            yield feature
