@@ -25,9 +25,8 @@ WITH found AS (
 SELECT
     condition,
     count(*) FILTER (WHERE readable) AS readable,
-    count(*) FILTER (WHERE invoked = 1) AS invoked,
-    count(*) FILTER (WHERE invoked = 1)
-        / nullif(count(*) FILTER (WHERE readable), 0) AS invocation_rate,
+    CAST(sum(invoked) AS BIGINT) AS invoked,
+    avg(invoked) AS invocation_rate,
     avg(reward) FILTER (WHERE invoked = 1) AS reward_invoked,
     avg(reward) FILTER (WHERE invoked = 0) AS reward_not_invoked,
     median(step) AS median_step,

@@ -28,7 +28,8 @@ sums AS (
         sum(value) FILTER (WHERE metric = 'skill_steps_in_third' AND key = '1') AS middle,
         sum(value) FILTER (WHERE metric = 'skill_steps_in_third' AND key = '2') AS late,
         sum(value) FILTER (WHERE metric = 'exposed') AS exposed,
-        count(*) FILTER (WHERE metric = 'distributed' AND value = 1) AS distributed,
+        if(exposed IS NULL, NULL, count(*) FILTER (WHERE metric = 'distributed' AND value = 1))
+            AS distributed,
         sum(value) FILTER (WHERE metric = 'fewer_than_three_steps') AS short
     FROM found
     GROUP BY condition, position

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from skilljuror.reports.asking import Ask
-from skilljuror.reports.headline import Headline, points
+from skilljuror.reports.formatting import points
+from skilljuror.reports.headline import Headline
 
 WIDTH, MIDDLE = 640.0, 34.0
 

@@ -12,6 +12,9 @@ Row = dict[str, Any]
 NAMED_BARS = 40
 """Up to this many tasks, each bar carries its name."""
 
+DRAWN_STRATA = ("validation_type", "workflow_type")
+"""Attributes whose values are points of the scatter."""
+
 
 def drawings(ask: Ask, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show."""
@@ -131,11 +134,11 @@ def _series(ask: Ask, conditions: Sequence[str]) -> dict[str, str]:
 
 def strata(ask: Ask, scripted: bool) -> Drawing | None:
     """Uptake against outcome, one point per stratum (Figure 7)."""
-    rows = [row for row in ask("strata").records() if row["delta_yes"] is not None]
+    rows = [row for row in ask("strata").records() if _drawn(row)]
     rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
     if len(rows) < 2:
         return None
-    with canvas(9.0, 4.6) as (figure, axes):
+    with canvas(9.0, 4.8) as (figure, axes):
         _points(axes, rows)
         axes.axhline(0, color=TIE, linewidth=0.8)
         axes.axvline(0, color=TIE, linewidth=0.8)
@@ -143,25 +146,49 @@ def strata(ask: Ask, scripted: bool) -> Drawing | None:
         axes.set_ylabel("change of strict pass rate, pp")
         axes.grid(linewidth=0.5)
         axes.set_axisbelow(True)
-        axes.margins(0.18)
         read = (
-            f"One point is one kind of task; its area is the number of tasks. Uptake is that of judge "
-            f"{rows[0]['judge']}. Which tasks gain uptake is not decided by chance: this shows where "
-            "to look, not what causes what."
+            f"One point is one kind of task; its area is the number of tasks, given in brackets. "
+            f"Uptake is that of judge {rows[0]['judge']}. Which tasks gain uptake is not decided by "
+            "chance: this shows where to look, not what causes what."
         )
         title = "Uptake and success by kind of task, treatment minus control"
         return finished(figure, "strata", title, read, scripted=scripted)
 
 
+def _drawn(row: Row) -> bool:
+    return row["attribute"] in DRAWN_STRATA and row["delta_yes"] is not None
+
+
 def _points(axes: Any, rows: list[Row]) -> None:
-    across = [row["delta_yes"] for row in rows]
-    up = [100 * row["delta_pass"] for row in rows]
+    places = [(row["delta_yes"], 100 * row["delta_pass"]) for row in rows]
     areas = [60.0 * row["tasks"] for row in rows]
-    colours = [_colour(value) for value in up]
-    axes.scatter(across, up, s=areas, c=colours, alpha=0.55, linewidth=0)
-    for row, x, y in zip(rows, across, up, strict=True):
-        text = f"{row['value']} ({row['tasks']})"
-        axes.annotate(text, (x, y), xytext=(6, 4), textcoords="offset points", fontsize=8)
+    colours = [_colour(up) for _, up in places]
+    axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
+    axes.margins(0.2, 0.14)
+    labels = [f"{row['value']} ({row['tasks']})" for row in rows]
+    for text, place, shift in dodged(labels, places):
+        axes.annotate(
+            text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
+        )
+
+
+def dodged(
+    labels: Sequence[str], places: Sequence[tuple[float, float]]
+) -> list[tuple[str, tuple[float, float], int]]:
+    """Labels with their points and the number of lines each is shifted, so that labels of points
+    that lie close together stand above one another."""
+    reach_x = 0.3 * (max(x for x, _ in places) - min(x for x, _ in places))
+    reach_y = 0.04 * (max(y for _, y in places) - min(y for _, y in places))
+    placed: list[tuple[str, tuple[float, float], int]] = []
+    for text, (x, y) in sorted(
+        zip(labels, places, strict=True), key=lambda pair: (pair[1], pair[0])
+    ):
+        close = [
+            shift for _, (a, b), shift in placed if abs(a - x) <= reach_x and abs(b - y) <= reach_y
+        ]
+        free = (shift for shift in (0, -1, 1, -2, 2, -3, 3) if shift not in close)
+        placed.append((text, (x, y), next(free, 0)))
+    return placed
 
 
 def skill_timing(ask: Ask, scripted: bool) -> Drawing | None:

@@ -4,25 +4,22 @@ from datetime import datetime
 from typing import Any
 
 DASH = "–"
+LONGEST = 240
+"""Characters of a text that a cell shows; the CSV has them all."""
 _SHARES = (
-    "_rate",
-    "_share",
-    "share",
-    "coverage",
-    "strict_given_runtime",
-    "units_share_low",
-    "units_share_high",
-)
+    "_rate", "_rate_all", "_share", "share", "_share_pooled", "coverage", "strict_given_runtime",
+    "units_share_low", "units_share_high",
+)  # fmt: skip
 _POINTS = ("delta", "delta_rate", "delta_pass", "delta_runtime")
 _SIGNED = ("delta_", "difference")
+_COUNTED = ("root_lines", "median_step", "first_step")
+"""Medians of whole numbers: shown without needless decimals."""
 _LABELS = {
     "eru_rate": "ERU rate",
     "ge1_yes": "≥ 1 yes",
     "ge2_yes": "≥ 2 yes",
     "ge5_yes": "≥ 5 yes",
     "cost_usd": "cost, USD",
-    "low_pp": "low, pp",
-    "high_pp": "high, pp",
 }
 
 
@@ -41,28 +38,41 @@ def shown(column: str, value: Any) -> str:
         return _number(column, value)
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M")
-    return str(value)
+    text = str(value)
+    return text if len(text) <= LONGEST else text[:LONGEST] + " …"
+
+
+def points(value: float | None) -> str:
+    """A difference in percentage points with its sign; a dash for None."""
+    if value is None:
+        return DASH
+    tenths = round(value, 1)
+    return _signed(f"{tenths:+.1f} pp") if tenths else "0.0 pp"
 
 
 def _number(column: str, value: float) -> str:
     if column in _POINTS:
-        return f"{100 * value:+.1f} pp".replace("-", "−")
+        return points(100 * value)
     if column.endswith(_SHARES):
         return f"{100 * value:.1f} %"
+    sign = "+" if column.startswith(_SIGNED) and value > 0 else ""
     if isinstance(value, int):
-        text = f"{value:,}".replace(",", " ")
-        sign = "+" if column.startswith(_SIGNED) and value > 0 else ""
-        return (sign + text).replace("-", "−")
-    sign = "+" if column.startswith(_SIGNED) else ""
-    return _float(value, sign).replace("-", "−")
+        return sign + _signed(f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
+    return sign + _signed(_decimal(column, value))
 
 
-def _float(value: float, sign: str) -> str:
-    if value and abs(value) >= 1000:
-        return f"{value:{sign},.0f}".replace(",", " ")
+def _decimal(column: str, value: float) -> str:
+    if column in _COUNTED:
+        return f"{value:.6g}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     if value and abs(value) < 0.01:
-        return f"{value:{sign}.1e}"
-    return f"{value:{sign}.2f}"
+        return f"{value:.2g}"
+    return f"{value:.2f}"
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def is_number(value: Any) -> bool:

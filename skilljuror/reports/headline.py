@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skilljuror.reports.asking import Ask
+from skilljuror.reports.formatting import points
 from skilljuror.stats.bootstrap import studentized_interval
 from skilljuror.stats.paired import Arm, Interval, PairedDelta, leave_one_out, paired_delta
 from skilljuror.stats.power import detectable_effect
@@ -194,13 +195,6 @@ def _facts(ask: Ask, delta: PairedDelta) -> list[tuple[str, str]]:
     if effect := _detectable(delta):
         facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
     return facts
-
-
-def points(value: float | None) -> str:
-    """A difference in percentage points with its sign; a dash for None."""
-    if value is None:
-        return "–"
-    return f"{value:+.1f} pp".replace("-", "−")
 
 
 def counted(number: int, noun: str) -> str:

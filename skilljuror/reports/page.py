@@ -15,7 +15,8 @@ from skilljuror.reports.asking import Ask
 from skilljuror.reports.bars import condition_bars, interval_picture
 from skilljuror.reports.canvas import SCRIPTED, Drawing
 from skilljuror.reports.figures import drawings
-from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted, points
+from skilljuror.reports.formatting import points
+from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted
 from skilljuror.reports.sections import OBSERVED, STUDY
 from skilljuror.reports.views import SectionView, section_view
 from skilljuror.store import Result

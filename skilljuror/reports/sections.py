@@ -83,7 +83,10 @@ STUDY = (
                 "support_read_trials", "script_trials", "helper_trials", "fanout", "fanout_support",
             )),
             Panel("timing"),
-            Panel("uptake"),
+            Panel("uptake", (
+                "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
+                "eru_rate", "mean_events", "mean_yes", "ge1_yes", "ge2_yes", "ge5_yes",
+            )),
             Panel("invocation"),
             Panel("uptake_reasons", folded=True),
             Panel("fanout_by_resource", folded=True),
@@ -97,7 +100,12 @@ STUDY = (
         "rq4", "RQ4 · Where does uptake turn into success?",
         "Tasks are grouped by how they are worked on and how they are checked. A point to the right "
         "and above gained in both; to the right and below, agents used more and solved less.",
-        (Panel("strata"),),
+        (
+            Panel("strata", (
+                "attribute", "value", "tasks", "treatment_passes", "control_passes", "delta_pass",
+                "delta_runtime", "delta_yes", "delta_events", "delta_fanout",
+            )),
+        ),
         ("strata",),
     ),
     Section(

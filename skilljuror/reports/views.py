@@ -90,7 +90,7 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
     wanted = panel.columns or found.columns
     names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
     rows = found.records()
-    numeric = {name: any(is_number(row[name]) for row in rows) for name in names}
+    numeric = {name: all(_flush_right(row[name]) for row in rows) for name in names}
     return TableView(
         name=panel.query,
         question=asked.question,
@@ -108,6 +108,10 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
         definitions=tuple(asked.definitions.items()),
         sql=asked.sql,
     )
+
+
+def _flush_right(value: Any) -> bool:
+    return value is None or is_number(value)
 
 
 def _is_reason(name: str, columns: tuple[str, ...]) -> bool:
