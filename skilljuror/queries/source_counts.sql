@@ -16,4 +16,4 @@ WITH found AS (
 SELECT status, format, reason, count(*) AS files, CAST(sum(size) AS BIGINT) AS bytes
 FROM found
 GROUP BY status, format, reason
-ORDER BY status, files DESC, format, reason;
+ORDER BY list_position(['parsed', 'error', 'duplicate', 'skipped'], status), files DESC, format, reason;

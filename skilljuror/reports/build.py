@@ -13,6 +13,8 @@ CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward",
 )  # fmt: skip
 SKILL_COLUMNS = ("skill", "offered", "opened", "resources", "uses")
+MOST_SKILLS = 12
+"""Skills in the headline table of a pile of logs; the report has them all."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,11 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
 
 
 def _first_table(ask: Ask, first: Headline) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
-    columns = SKILL_COLUMNS if first.observed else CONDITION_COLUMNS
-    found = ask("skills_opened" if first.observed else "outcomes")
-    return columns, tuple(tuple(row[name] for name in columns) for row in found.records())
+    if first.observed:
+        opened = [row for row in ask("skills_opened").records() if row["opened"]]
+        return SKILL_COLUMNS, _rows(opened[:MOST_SKILLS], SKILL_COLUMNS)
+    return CONDITION_COLUMNS, _rows(ask("outcomes").records(), CONDITION_COLUMNS)
+
+
+def _rows(records: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(row[name] for name in columns) for row in records)

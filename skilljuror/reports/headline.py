@@ -47,7 +47,8 @@ def headline(ask: Ask) -> Headline:
     if not overview["planned"]:
         runs, skills = overview["trajectories"], _opened(ask)
         title = f"{counted(runs, 'run')} read, {counted(skills, 'skill')} opened"
-        return Headline(title, _observed_words(overview), True, scripted, overview)
+        words = _observed_words(overview)
+        return Headline(title, words, True, scripted, overview, facts=tuple(_observed_facts(ask)))
     treatment, control = arms(ask)
     delta = paired_delta(control, treatment) if treatment and control else None
     if delta is None or delta.delta is None:
@@ -117,6 +118,20 @@ def _observed_words(overview: dict[str, Any]) -> str:
         "nothing here compares layouts. The report says which skills and resources agents "
         "touched, when, and whether what they opened can be seen in their work."
     )
+
+
+def _observed_facts(ask: Ask) -> list[tuple[str, str]]:
+    runs = ask("trajectories").records()
+    opened = sum(bool(row["skills_opened"]) for row in runs)
+    facts = [("Runs that opened a skill", f"{opened} of {len(runs)}")] if runs else []
+    first = ask.one("invocation")
+    if first.get("median_step") is not None:
+        facts.append(("Median step of the first opening", f"{first['median_step']:g}"))
+    for row in ask("uptake").records():
+        if row["eru_rate"] is not None:
+            words = f"{100 * row['eru_rate']:.0f} % of {row['yes'] + row['no']} decided uses"
+            facts.append((f"Put to work ({row['judge']})", words))
+    return facts
 
 
 def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:

@@ -145,11 +145,11 @@ OBSERVED = (
         "Being offered a skill is not opening it. A skill counts as opened when any of its files was "
         "activated, read, searched, run or imported.",
         (
-            Panel("skills_opened"),
+            Panel("skills_opened", limit=30),
             Panel("resources", (
                 "skill", "resource", "resource_class", "events", "trajectories", "first_step", "yes",
                 "no", "unknown", "eru_rate",
-            )),
+            ), limit=40),
             Panel("never_opened", ("skill", "resource", "runs"), folded=True),
         ),
         ("skills_opened",),
