@@ -145,9 +145,11 @@ class AgentRun:
                 self._ledger.hear(found, lasting=moment.lasting)
 
     def _show(self, group: Group, found: Iterable[str], step: int) -> None:
-        features = list(found)
-        own = [feature for feature in features if self.watch.offers(group, feature)]
-        self._ledger.hear(feature for feature in features if feature not in set(own))
+        own: list[str] = []
+        others: list[str] = []
+        for feature in found:
+            (own if self.watch.offers(group, feature) else others).append(feature)
+        self._ledger.hear(others)
         self._ledger.show(group, own, step)
         held = self._ledger.owned_by(group, own)
         for i in group:

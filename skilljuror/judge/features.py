@@ -11,6 +11,7 @@ saw the text would write the same. Everything works line by line and is linear i
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 PHRASE = 4
 """Words of a phrase."""
@@ -132,14 +133,20 @@ def _is_common(token: str, common: frozenset[str]) -> bool:
     return token in common or (bool(dot) and first + dot in common)
 
 
-def _token(token: str, common: frozenset[str]) -> Iterator[Feature]:
+@lru_cache(maxsize=1 << 16)
+def _token(token: str, common: frozenset[str]) -> tuple[Feature, ...]:
+    """The features of one token; texts repeat their tokens, so answers are kept."""
+    return tuple(_token_features(token, common))
+
+
+def _token_features(token: str, common: frozenset[str]) -> Iterator[Feature]:
     if token.startswith("--"):
         yield token, 2 if len(token) > 6 else 1
         return
     parts = [part for part in token.split("/") if part not in {"", ".", "..", "~"}]
     if len(parts) > 1:
         yield from _path(parts, common)
-    for name in {part for part in parts[-2:] if part.lower() not in common}:
+    for name in dict.fromkeys(part for part in parts[-2:] if part.lower() not in common):
         weight = name_weight(name)
         if weight:
             yield name, weight

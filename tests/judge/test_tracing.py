@@ -1,3 +1,8 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
@@ -133,3 +138,26 @@ def test_a_long_line_is_clipped_around_the_sign(line, sign):
     assert len(short) <= QUOTE
     assert short in line
     assert any(hint in short for hint in ("load_quarterly", "fold", "34,648", "limits.md"))
+
+
+ALL_VERDICTS = """
+from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.tracing import TracingJudge
+from tests.judge.cases import CaseBuilder
+for case in load_eru().cases:
+    built = CaseBuilder(case)
+    for one in TracingJudge().judge("t", built.trajectory, tuple(built.events), None):
+        print(case["id"], one)
+"""
+
+
+def test_verdicts_do_not_depend_on_the_hash_seed():
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", ALL_VERDICTS], capture_output=True, check=True,
+            cwd=Path(__file__).parents[2], env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("0", "1", "2")
+    }  # fmt: skip
+    assert len(printed) == 1
+    assert b"yes" in printed.pop()
