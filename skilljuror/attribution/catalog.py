@@ -94,7 +94,11 @@ class Catalog:
 
     def add_folder(self, path: str, location: Location) -> None:
         """A path that was understood shows where its skill lies."""
-        folder, found = path[: -len(location.resource) - 1], path.endswith("/" + location.resource)
+        if location.resource == ".":
+            folder, found = path, bool(location.skill)
+        else:
+            folder = path[: -len(location.resource) - 1]
+            found = path.endswith("/" + location.resource)
         if found and folder:
             self.folders.setdefault(folder, location.skill)
 

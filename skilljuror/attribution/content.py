@@ -208,7 +208,7 @@ def _runs(hits: list[tuple[int, int]], lines: Sequence[str], shown: Sequence[str
     kept = []
     for run in runs:
         stop = run.at + run.end - run.start + 1
-        if any(taken[run.at : stop]) or _trivial(run, lines):
+        if any(taken[run.at : stop]) or (len(shown) > 3 and _trivial(run, lines)):
             continue
         taken[run.at : stop] = b"\1" * (stop - run.at)
         kept.append(run)

@@ -89,11 +89,11 @@ def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> No
     running: dict[tuple[str, str], Touch] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
-            if call.action == "poll":
-                _polled(call, step, running)
+            if call.action == "poll" and _polled(call, step, running):
+                continue
             named, accesses = claims.of(call, step.agent, result.text if result else "")
             touch = Touch(step, call, result, named, accesses, len(found.touches))
-            if named and call.command and result is not None:
+            if call.command and result is not None:
                 running[step.agent, call.command] = touch
             found.touches.append(touch)
 
@@ -115,11 +115,12 @@ def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
         yield call, shared if together else call.result
 
 
-def _polled(call: Call, step: Step, running: dict[tuple[str, str], Touch]) -> None:
-    """What a poll brings belongs to the command it polls."""
+def _polled(call: Call, step: Step, running: dict[tuple[str, str], Touch]) -> bool:
+    """What a poll brings belongs to the command it polls, where that is known."""
     touch = running.get((step.agent, call.command or ""))
     if touch is not None:
         touch.more += output_of(call.result)
+    return touch is not None
 
 
 def _learn(found: Gathered) -> None:
@@ -130,8 +131,9 @@ def _learn(found: Gathered) -> None:
             continue
         output = touch.output()
         for claim, lines, first, end in _pieces(touch, output, found.prints):
-            pieces.setdefault(claim.key, {}).setdefault(first, (lines, end))
-            found.sources.setdefault(claim.key, set()).add(touch.number)
+            if first not in pieces.setdefault(claim.key, {}):
+                pieces[claim.key][first] = lines, end
+                found.sources.setdefault(claim.key, set()).add(touch.number)
         for claim in touch.claims:
             _learn_name(claim, touch, output, found.catalog)
     for key in sorted(pieces):
@@ -150,6 +152,7 @@ def _learn_name(claim: Claim, touch: Touch, output: Output, catalog: Catalog) ->
     if succeeded(touch.result) is False or kind == "mention":
         return
     if kind == "list" and claim.location.folder:
+        catalog.add_folder(path, claim.location)
         learn_listing(output.text, path, catalog)
     elif not claim.location.folder and kind != "list" and not output.error_for(path):
         catalog.add_resource(*claim.key)

@@ -8,6 +8,7 @@ Span = tuple[int, int | None]
 
 _SED_PRINT = re.compile(r"(?:^|[;\s{])(\d+)(?:,(\d+|\$))?p")
 _SED_DELETE = re.compile(r"^(\d+)(?:,(\d+|\$))?d$")
+_SED_DROP = re.compile(r"^(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?!?d$")
 _SED_QUIT = re.compile(r"^(\d+)q$")
 _AWK_RANGE = re.compile(r"F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)")
 _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d+)")
@@ -100,7 +101,7 @@ def sed_view(script: str, *, silent: bool) -> View | None:
     if deletes and deletes[1] == "1":
         first, last = _span(deletes[1], deletes[2] or "")
         return View(spans=(((last or first) + 1, None),))
-    return View(picked=True) if deletes or "d" in script.split("/")[-1:] else None
+    return View(picked=True) if _SED_DROP.match(script) else None
 
 
 def _span(first: str, last: str) -> Span:

@@ -1,0 +1,83 @@
+"""Knowledge units that reached the agent, in every variant by the lines at which they stand."""
+
+import pytest
+
+from skilljuror.attribution.exposure import expose
+from skilljuror.models.knowledge import MappedUnit, Place, Unit
+from tests.attribution.runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
+
+
+def unit(name, flat, spread):
+    source = Unit(name, "statement", "ledger/SKILL.md", 1, 1, (), name)
+    return MappedUnit(source, {"baseline": flat, "pd-only": spread})
+
+
+def place(file, start, end):
+    return Place(f"ledger/{file}", start, end)
+
+
+UNITS = [
+    unit("sale", place("SKILL.md", 6, 6), place("SKILL.md", 6, 6)),
+    unit("column-2", place("SKILL.md", 40, 40), place("references/format.md", 3, 3)),
+    unit("column-9", place("SKILL.md", 50, 51), place("references/format.md", 10, 11)),
+    unit("no-tax", place("SKILL.md", 60, 60), place("references/taxes.md", 2, 2)),
+    unit("lost", place("SKILL.md", 70, 70), None),
+]
+
+
+def exposed(*calls, variant="pd-only"):
+    return expose(run_of(), events_of(*calls), UNITS, variant)
+
+
+def names(exposure):
+    return [one.unit for one in exposure.seen]
+
+
+def test_a_full_read_shows_every_unit_of_the_file():
+    found = exposed(ran(f"cat {BUNDLE}/references/format.md", FORMAT))
+    assert names(found) == ["column-2", "column-9"]
+    assert (found.units, found.shown_bytes) == (4, len(FORMAT))
+
+
+def test_a_partial_read_shows_the_units_it_touches():
+    part = "\n".join(FORMAT.split("\n")[10:14])
+    assert names(exposed(ran(f"sed -n '11,14p' {BUNDLE}/references/format.md", part))) == [
+        "column-9"
+    ]
+
+
+def test_a_run_of_code_shows_nothing():
+    assert names(exposed(ran(f"python3 {BUNDLE}/scripts/total.py", "7"))) == []
+
+
+def test_a_unit_is_told_once_at_its_first_step_with_the_times_it_was_shown():
+    calls = [
+        ran(f"cat {BUNDLE}/references/taxes.md", TAXES, call_id=f"c{n}", line=n) for n in (2, 4)
+    ]
+    (seen,) = exposed(*calls).seen
+    assert (seen.unit, seen.step, seen.times, seen.agent) == ("no-tax", 1, 2, "main")
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"), [("baseline", ["sale"]), ("pd-only", ["sale"]), ("none", [])]
+)
+def test_the_same_units_are_asked_about_in_every_variant(variant, expected):
+    part = "\n".join(SKILL.split("\n")[4:9])
+    found = exposed(ran(f"sed -n '5,9p' {BUNDLE}/SKILL.md", part), variant=variant)
+    assert names(found) == expected
+
+
+def test_a_part_that_nobody_can_place_is_counted_and_shows_nothing():
+    found = exposed(ran(f"awk '/sale/' {BUNDLE}/SKILL.md", "Every SALE is\nwritten\n"))
+    assert (names(found), found.extra) == ([], {"unplaced_events": 1.0})
+
+
+def test_without_events_nothing_is_exposed_and_the_units_are_counted():
+    found = exposed()
+    assert (found.units, found.seen, found.shown_bytes) == (4, (), 0)
+
+
+def test_another_skill_with_the_same_file_name_is_not_meant():
+    units = [unit("x", None, Place("other/references/format.md", 1, 1))]
+    events = events_of(ran(f"cat {BUNDLE}/references/format.md", FORMAT))
+    assert expose(run_of(), events, units, "pd-only").seen == ()
