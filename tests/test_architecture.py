@@ -44,7 +44,7 @@ OWNERS: dict[str, set[str]] = {
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
     "pyarrow": {"store"},
-    "msgspec": {"models", "files", "parsers", "harnesses", "pipeline"},
+    "msgspec": {"models", "files", "parsers", "harnesses", "pipeline", "llm", "cli"},
     "orjson": {"models", "files", "parsers"},
     "pandas": {"queries", "reports", "study"},
     "numpy": {"stats", "reports"},

@@ -14,6 +14,8 @@ from skilljuror.store import Reader, Result, open_read
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["Reader", "Result", "Source", "catalog", "frame", "open_read", "parquet", "query", "run"]
+
 FOLDER = Path(__file__).parent
 NAME = re.compile(r"[a-z0-9_]+")
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from skilljuror.queries.run import run
-from skilljuror.store import Reader, Result
+from skilljuror.queries.run import Reader, Result, run
 
 PRIVATE = frozenset(
     {

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skilljuror.queries.run import open_read
 from skilljuror.reports.asking import Ask
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.reports.page import write_page
-from skilljuror.store import open_read
 
 CONDITION_COLUMNS = (
     "condition", "planned", "coverage", "strict_passes", "strict_rate", "mean_reward",

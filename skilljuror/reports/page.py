@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from skilljuror.files import write_atomic
-from skilljuror.queries.run import catalog
+from skilljuror.queries.run import Result, catalog
 from skilljuror.reports.asking import Ask
 from skilljuror.reports.bars import condition_bars, interval_picture
 from skilljuror.reports.canvas import SCRIPTED, Drawing
@@ -19,7 +19,6 @@ from skilljuror.reports.formatting import points
 from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted
 from skilljuror.reports.sections import OBSERVED, STUDY
 from skilljuror.reports.views import SectionView, section_view
-from skilljuror.store import Result
 
 TEMPLATES = Path(__file__).parent / "templates"
 
