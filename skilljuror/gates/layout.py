@@ -131,11 +131,12 @@ def _named(variant: Bundle, path: str, units: list[Unit]) -> Iterator[Fact]:
 
 def _cues(variant: Bundle, skill: Skill, path: str, units: list[Unit]) -> Iterator[str]:
     """What the root says where it names the file, without the names themselves."""
+    root = variant.files[skill.path].text or ""
     names = _names_of(path, skill.directory)
-    own = [unit for unit in units if unit.file == skill.path]
-    for number, line in enumerate((variant.files[skill.path].text or "").split("\n"), 1):
-        if not names.search(line):
-            continue
+    own = [unit for unit in units if unit.file == skill.path] if names.search(root) else []
+    for number in sorted({
+        root.count("\n", 0, found.start()) + 1 for found in names.finditer(root)
+    }):
         here = [n for n, unit in enumerate(own) if unit.start <= number <= unit.end]
         if here and own[here[-1]].kind == "heading":
             here += range(here[-1] + 1, min(here[-1] + 3, len(own)))

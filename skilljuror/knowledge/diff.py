@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from skilljuror.knowledge.criticals import change_between
 from skilljuror.knowledge.filepairs import FilePairs, pair_files
 from skilljuror.knowledge.grammar import made_heading
-from skilljuror.knowledge.matching import Matching, Normal, Pair, match
+from skilljuror.knowledge.matching import Matching, Pair, match
+from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.origin import Makings
 from skilljuror.knowledge.prose import STEP_ARROW
 from skilljuror.knowledge.units import units_of
@@ -26,8 +27,8 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     frontmatter field, a file's bytes or name, and the order of two steps that both still stand.
     Lines made by a generator are told apart by `origin`. (transforms §5.2)
     """
-    normal = Normal(parent, variant)
     old, new = units_of(parent), units_of(variant)
+    normal = Normal((parent, variant), (old, new))
     matching = match(_content(old), _content(new), normal)
     files = pair_files(_of(old, "file"), _of(new, "file"))
     pairs = [_judged(pair, normal) for pair in matching.alike]

@@ -1,6 +1,7 @@
 """Where each unit of a source stands in each variant."""
 
-from skilljuror.knowledge.matching import Normal, match
+from skilljuror.knowledge.matching import match
+from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.units import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import MappedUnit, Place, Unit
@@ -23,8 +24,8 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
 
 def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Place]:
-    normal = Normal(source, variant)
     others = units_of(variant)
+    normal = Normal((source, variant), (units, others))
     matching = match(units, others, normal)
     places = {before.unit: _place(after) for before, after in matching.same}
     places.update({pair.before.unit: _place(pair.after) for pair in matching.alike})

@@ -6,16 +6,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from skilljuror.knowledge.criticals import criticals
-from skilljuror.models.bundle import Bundle
+from skilljuror.knowledge.normal import Normal
 from skilljuror.models.knowledge import Unit
 
 ALIKE = 0.6
 """Similarity of words from which two units are taken for versions of each other."""
 
 _CRITICAL_BONUS = 0.25
-_STALE = re.compile(r"(?:~|/root|/home/[\w.-]+|/mnt)?/(?:\.[\w-]+/)?skills/|~/\.[\w-]+/skills/")
-_MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
 _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
 _CODE_WORD = re.compile(r"\w+|[^\w\s]")
 _FAMILIES = {"item": "prose", "statement": "prose"}
@@ -42,29 +39,6 @@ class Matching(NamedTuple):
     """Units of the parent without a partner."""
     added: list[Unit]
     """Units of the variant without a partner."""
-
-
-class Normal:
-    """Takes the prefixes off paths that may change when files move."""
-
-    def __init__(self, *bundles: Bundle) -> None:
-        names = {skill.directory for bundle in bundles for skill in bundle.skills}
-        longest = sorted(names, key=lambda name: (-len(name), name))
-        folders = "|".join(re.escape(name) for name in longest if name)
-        self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
-
-    def text(self, unit: Unit) -> str:
-        """The text of `unit` without moved-path prefixes; what is compared."""
-        text = unit.text
-        if "/" not in text:
-            return text
-        text = _MOVED.sub("", _STALE.sub("", text) if "skills/" in text else text)
-        return self._folders.sub("", text) if self._folders else text
-
-    def criticals(self, unit: Unit) -> tuple[str, ...]:
-        """The critical tokens of the text that is compared."""
-        text = self.text(unit)
-        return unit.criticals if text == unit.text else criticals(text)
 
 
 def family(unit: Unit) -> str:

@@ -8,7 +8,7 @@ names, in a line of the parent that mentions that file, or in a heading or name 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
@@ -19,10 +19,13 @@ from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.matching import Matching
 from skilljuror.knowledge.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.knowledge import Unit
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
+_COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
+_WEIGHTY = ("num:", "cmp:", "mod:")
+"""Tokens a row may not make up; the words of paths and code spans are compared as words."""
 _HOLE = re.compile(r"\{[a-z]+\}")
 _COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" in line)
 
@@ -86,11 +89,12 @@ class Makings:
         if not found:
             return False
         target = found[1] or found[2]
+        told = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
         texts = [*self._texts_of(unit.file, target), *self._mentions(target), *self._headings]
         words = {word for text in (*texts, target) for word in _words(text)}
-        allowed = {token for text in (*texts, f"`{target}`", target) for token in criticals(text)}
-        tokens = [token for token in unit.criticals if not _counts(unit, token)]
-        return set(tokens) <= allowed and set(_words(unit.text)) - _ROW_WORDS <= words
+        tokens = {token for text in (*texts, target) for token in criticals(text)}
+        weighty = {token for token in criticals(told) if token.startswith(_WEIGHTY)}
+        return weighty <= tokens and set(_words(told)) - _ROW_WORDS <= words
 
     def _texts_of(self, file: str, target: str) -> list[str]:
         path = normpath(join(dirname(file), target))
@@ -98,9 +102,28 @@ class Makings:
         return self._by_file.get(path, []) + [text for texts in inside for text in texts]
 
     def _mentions(self, target: str) -> list[str]:
-        name = PurePosixPath(target).name
-        found = [unit for unit in self._units if name in unit.text]
-        return [unit.text for unit in self._units if any(_beside(unit, one) for one in found)]
+        """Units of the parent that share a line with a mention of the target's name."""
+        name = PurePosixPath(target).name.lower()
+        found = [
+            unit
+            for unit in self._units
+            if unit.kind in CONTENT_KINDS and name in self._lowered(unit.text)
+        ]
+        lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
+        return sorted({text for place in lines for text in self._by_line[place]})
+
+    @staticmethod
+    @lru_cache(maxsize=1 << 15)
+    def _lowered(text: str) -> str:
+        return text.lower()
+
+    @cached_property
+    def _by_line(self) -> dict[tuple[str, int], list[str]]:
+        texts: dict[tuple[str, int], list[str]] = defaultdict(list)
+        for unit in self._units:
+            for number in range(unit.start, unit.end + 1 if unit.kind in CONTENT_KINDS else 0):
+                texts[unit.file, number].append(unit.text)
+        return texts
 
     @cached_property
     def _by_file(self) -> dict[str, list[str]]:
@@ -155,11 +178,6 @@ class Makings:
         return frozenset(token for unit in self._units for token in unit.criticals)
 
 
-def _beside(unit: Unit, other: Unit) -> bool:
-    """Whether two units share a line."""
-    return unit.file == other.file and unit.start <= other.end and other.start <= unit.end
-
-
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
 
@@ -169,7 +187,3 @@ def _fixed(names: Iterable[str]) -> frozenset[str]:
 
 
 _ROW_WORDS = _fixed(name for name in TEMPLATES if name.startswith("row-"))
-
-
-def _counts(unit: Unit, token: str) -> bool:
-    return unit.generated in _COUNTED_ROWS and token.startswith("num:")

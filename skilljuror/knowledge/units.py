@@ -24,12 +24,16 @@ def units_of(bundle: Bundle) -> list[Unit]:
     units as the file itself, with the lines where it stands. Machine-read data gives only its
     file unit; an empty file gives none. (transforms §5.1)
     """
+    return list(_units(tuple(sorted(bundle.files.items(), key=lambda file: file[0].encode()))))
+
+
+@lru_cache(maxsize=8)
+def _units(files: tuple[tuple[str, Blob], ...]) -> tuple[Unit, ...]:
+    """Kept, because every gate asks for the same two bundles."""
     counts: Counter[str] = Counter()
-    found: list[Unit] = []
-    for path in sorted(bundle.files, key=str.encode):
-        for draft in _drafts(path, bundle.files[path]):
-            found.append(_unit(draft, path, counts))
-    return found
+    return tuple(
+        _unit(draft, path, counts) for path, blob in files for draft in _drafts(path, blob)
+    )
 
 
 def _unit(draft: Draft, path: str, counts: Counter[str]) -> Unit:

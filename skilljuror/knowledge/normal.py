@@ -1,0 +1,80 @@
+"""Texts of two bundles made comparable: what may change when a file moves is taken out."""
+
+import re
+from collections.abc import Iterable, Sequence
+from posixpath import basename, normpath
+
+from skilljuror.knowledge.criticals import criticals
+from skilljuror.knowledge.grammar import MARKER, embedded_path
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import Unit
+
+_STALE = re.compile(r"(?:~|/root|/home/[\w.-]+|/mnt)?/(?:\.[\w-]+/)?skills/|~/\.[\w-]+/skills/")
+_MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
+_PATH = re.compile(r"(?<![\w/~-])(?:\.{0,2}/)*(?:[\w@+.-]+/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}\b")
+_COLLISION = re.compile(r"-\d+(?=\.\w+$)")
+
+
+class Normal:
+    """Normalises the texts of the units of a parent and a variant.
+
+    A path that names a file of either side is cut to the file's name, for folders change when
+    files move and new names that avoid a collision end in a number; a stale absolute skill path,
+    a skill's own folder and `references/` are taken off any other path. A path that names no
+    file stays, so that a mention that was changed to something else is seen.
+    """
+
+    def __init__(
+        self, pair: tuple[Bundle, Bundle], units: tuple[Sequence[Unit], Sequence[Unit]]
+    ) -> None:
+        names = {skill.directory for bundle in pair for skill in bundle.skills}
+        folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
+        self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
+        known = [set(_paths(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
+        self._parent = {basename(path) for path in known[0]}
+        self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
+        self._texts: dict[str, str] = {}
+
+    def text(self, unit: Unit) -> str:
+        """The text of `unit` as it is compared."""
+        text = unit.text
+        if "/" not in text and ".md" not in text:
+            return text
+        if text not in self._texts:
+            self._texts[text] = self._normal(text)
+        return self._texts[text]
+
+    def criticals(self, unit: Unit) -> tuple[str, ...]:
+        """The critical tokens of the text as it is compared."""
+        text = self.text(unit)
+        return unit.criticals if text == unit.text else criticals(text)
+
+    def _normal(self, text: str) -> str:
+        text = _STALE.sub("", text) if "skills/" in text else text
+        text = _PATH.sub(self._named, text)
+        text = _MOVED.sub("", text)
+        return self._folders.sub("", text) if self._folders else text
+
+    def _named(self, found: re.Match[str]) -> str:
+        path = normpath(found[0]).lstrip("./")
+        if path not in self._tails:
+            return found[0]
+        name = basename(path)
+        before = _COLLISION.sub("", name)
+        return name if name in self._parent or before not in self._parent else before
+
+
+def _paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
+    """Every path of a bundle, on disk or in a marker."""
+    yield from bundle.files
+    for unit in units:
+        if unit.generated == MARKER:
+            path = embedded_path(unit.text)
+            if path:
+                yield path
+
+
+def _tails(path: str) -> Iterable[str]:
+    while path:
+        yield path
+        path = path.partition("/")[2]
