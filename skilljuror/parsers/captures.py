@@ -131,18 +131,19 @@ def _precedence(format: str) -> int:
 
 
 def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:
+    names = [_identity(step) for step in steps]
+    while names and not names[-1]:
+        names.pop()  # cut off before the response said anything that tells it from others
     chain: list[bytes] = []
     before = b""
-    for step in steps:
-        digest = blake2b(before, digest_size=_DIGEST)
-        digest.update(_identity(step).encode("utf-8", "replace"))
-        before = digest.digest()
+    for name in names:
+        before = blake2b(before + name.encode("utf-8", "replace"), digest_size=_DIGEST).digest()
         chain.append(before)
     return tuple(chain)
 
 
 def _identity(step: Step) -> str:
-    """The id of the message, which an unfinished one has too; else what it says and calls."""
-    if step.key is not None:
-        return step.key
-    return "\0".join((step.text, *(call.call_id or call.name for call in step.calls)))
+    """What a step has from its first record on: its id, else its words, else its first call."""
+    if step.key is not None or step.text or not step.calls:
+        return step.key or step.text
+    return step.calls[0].call_id or step.calls[0].name

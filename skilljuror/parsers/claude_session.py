@@ -33,7 +33,11 @@ def session_record(head: bytes) -> dict[str, Any]:
     """The first record of a conversation in a file's head; {} when there is none."""
     shape = peek(head)
     for entry in (*shape.records, shape.first):
-        if string(entry.get("sessionId")) and entry.get("uuid") and string(entry.get("type")) in _TYPES:
+        if (
+            string(entry.get("sessionId"))
+            and entry.get("uuid")
+            and string(entry.get("type")) in _TYPES
+        ):
             return entry
     return {}
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.fields import record, string
+from skilljuror.parsers.fields import record, rows, string
 from skilljuror.parsers.peek import peek
 
 _ZIP = b"PK\x03\x04"
@@ -25,9 +25,9 @@ def _is_pi(first: dict[str, Any]) -> bool:
 
 
 def _is_swe_agent(first: dict[str, Any]) -> bool:
-    return {"trajectory", "environment"} <= set(first) or (
-        "history" in first and "agent" in record((first.get("history") or [None])[0])
-    )
+    history = rows(first.get("history"))
+    told = bool(history) and "agent" in record(history[0])
+    return {"trajectory", "environment"} <= set(first) or told
 
 
 def _is_benchflow(first: dict[str, Any]) -> bool:
