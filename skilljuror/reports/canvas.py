@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +20,9 @@ OTHERS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 """Colours of further series; all are told apart on light and on dark paper."""
 
 SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
+
+LABEL = 44
+"""Characters of a label."""
 
 _SETTINGS: Any = {
     "svg.hashsalt": "skilljuror",
@@ -69,12 +73,20 @@ def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        # a name may use letters that the measuring font lacks; the reader's font has them
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure, axes = plt.subplots(figsize=(width, height), layout="constrained")
         try:
             yield figure, axes
         finally:
             plt.close(figure)
+
+
+def tidy(name: str) -> str:
+    """A name from a log as a label: one line, printable, not longer than LABEL characters."""
+    text = "".join(mark if mark.isprintable() else " " for mark in name)
+    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 
 def finished(figure: "Figure", name: str, title: str, read: str, *, scripted: bool) -> Drawing:

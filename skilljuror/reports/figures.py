@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from skilljuror.reports.asking import Ask
-from skilljuror.reports.canvas import MINUS, OTHERS, PLUS, TIE, Drawing, canvas, finished
+from skilljuror.reports.canvas import MINUS, OTHERS, PLUS, TIE, Drawing, canvas, finished, tidy
 from skilljuror.reports.heat import heat_map
 
 Row = dict[str, Any]
@@ -44,7 +44,7 @@ def _named_bars(axes: Any, rows: list[Row]) -> None:
     values = [100 * row["delta_rate"] for row in rows]
     axes.barh(places, values, color=[_colour(value) for value in values], height=0.72)
     _ties(axes, [(0.0, place) for place, value in enumerate(values) if not value])
-    axes.set_yticks(places, [row["task"] for row in rows])
+    axes.set_yticks(places, [tidy(row["task"]) for row in rows])
     axes.invert_yaxis()
     axes.axvline(0, color=TIE, linewidth=0.8)
     axes.set_xlabel("percentage points")
@@ -165,7 +165,7 @@ def _points(axes: Any, rows: list[Row]) -> None:
     colours = [_colour(up) for _, up in places]
     axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
     axes.margins(0.2, 0.14)
-    labels = [f"{row['value']} ({row['tasks']})" for row in rows]
+    labels = [f"{tidy(row['value'])} ({row['tasks']})" for row in rows]
     for text, place, shift in dodged(labels, places):
         axes.annotate(
             text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
@@ -222,7 +222,7 @@ def skills_opened(ask: Ask, scripted: bool) -> Drawing | None:
         offered = [row["trajectories"] for row in rows]
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
         axes.barh(places, [row["opened"] for row in rows], color=PLUS, height=0.4, label="opened")
-        axes.set_yticks(places, [row["skill"] for row in rows])
+        axes.set_yticks(places, [tidy(row["skill"]) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -54,7 +54,7 @@ def _number(column: str, value: float) -> str:
     if column in _POINTS:
         return points(100 * value)
     if column.endswith(_SHARES):
-        return f"{100 * value:.1f} %"
+        return _signed(f"{round(100 * value, 1) + 0.0:.1f} %")
     sign = "+" if column.startswith(_SIGNED) and value > 0 else ""
     if isinstance(value, int):
         return sign + _signed(f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}"))
@@ -68,7 +68,7 @@ def _decimal(column: str, value: float) -> str:
         return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     if value and abs(value) < 0.01:
         return f"{value:.2g}"
-    return f"{value:.2f}"
+    return f"{value + 0.0:.2f}"
 
 
 def _signed(text: str) -> str:

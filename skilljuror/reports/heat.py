@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from skilljuror.reports.canvas import PLUS, Drawing, canvas, finished
+from skilljuror.reports.canvas import PLUS, Drawing, canvas, finished, tidy
 
 BINS = 20
 
@@ -27,7 +27,7 @@ def heat_map(name: str, title: str, read: str, cells: Cells, *, scripted: bool) 
 
 
 def _frame(axes: Any, names: list[str]) -> None:
-    axes.set_yticks([place + 0.5 for place in range(len(names))], names)
+    axes.set_yticks([place + 0.5 for place in range(len(names))], list(map(tidy, names)))
     axes.invert_yaxis()
     axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
     axes.set_xlabel("part of the run")

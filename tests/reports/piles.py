@@ -10,7 +10,10 @@ from tests.store import fabricated as fake
 SECRET = "correct-horse-battery"
 """Stands in every place that may hold words or paths of a log."""
 
-EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>$\\frac{1}{0}$"
+EVIL = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>$\\frac{1}{0}$\x1b[31m 技能 🧪 "
+    + "x" * 300
+)
 
 
 def scripted_study(folder: Path) -> Path:

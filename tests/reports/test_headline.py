@@ -1,0 +1,115 @@
+"""What the first words say, and when they are not said."""
+
+import pytest
+
+from skilljuror.reports.asking import Ask
+from skilljuror.reports.headline import Headline, headline
+from skilljuror.store import open_read, open_write
+from tests.store import fabricated as fake
+
+
+def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) -> Headline:
+    """Headline of a study: task -> (passes of baseline, passes of pd)."""
+    path = tmp_path / "study.duckdb"
+    records = [
+        fake.trial(task, condition, number, reward=float(number <= count), **fields)
+        for task, counts in passes.items()
+        for condition, count in zip(("baseline", "pd"), counts, strict=True)
+        for number in range(1, trials + 1)
+    ]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(list(passes), ("baseline", "pd"), trials))
+        store.put_trials(records)
+    with open_read(path) as reader:
+        return headline(Ask(reader))
+
+
+def test_a_clear_difference_is_named_with_its_side(tmp_path):
+    found = of(tmp_path, {f"t{n}": (0, 3 + n % 2) for n in range(8)})
+    assert found.title.startswith("pd minus baseline: +87.5 pp")
+    assert "pd solves more" in found.verdict
+
+
+def test_the_other_side_may_win(tmp_path):
+    assert (
+        "baseline solves more" in of(tmp_path, {f"t{n}": (3 + n % 2, 0) for n in range(8)}).verdict
+    )
+
+
+def test_where_student_disagrees_nothing_is_claimed(tmp_path):
+    """Deltas 0.25, 0.5, 1.0: the normal interval leaves 0 out, t(2) does not."""
+    found = of(tmp_path, {"a": (0, 1), "b": (0, 2), "c": (0, 4)})
+    assert found.delta
+    assert found.delta.z
+    assert found.delta.z.low > 0
+    assert "too few" in found.verdict
+
+
+def test_one_task_has_no_interval(tmp_path):
+    found = of(tmp_path, {"a": (0, 4)})
+    assert "one task, no interval" in found.title
+    assert "more tasks" in found.verdict
+
+
+def test_equal_differences_are_no_certainty(tmp_path):
+    assert "no width" in of(tmp_path, {"a": (0, 4), "b": (0, 4)}).verdict
+
+
+def test_few_tasks_could_not_have_shown_anything(tmp_path):
+    found = of(tmp_path, {"a": (0, 4), "b": (4, 0)})
+    assert "could hardly have shown any" in found.verdict
+    assert "Smallest detectable difference" not in dict(found.facts)
+
+
+@pytest.mark.parametrize("fields", [{"status": "unscored"}, {"status": "error"}])
+def test_an_open_trial_silences_the_headline(tmp_path, fields):
+    path = tmp_path / "study.duckdb"
+    trials = [fake.trial(t, c) for t in "ab" for c in ("baseline", "pd")]
+    trials[0] = fake.trial("a", "baseline", reward=None, **fields)
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
+        store.put_trials(trials)
+    with open_read(path) as reader:
+        found = headline(Ask(reader))
+    assert not found.quotable
+    assert "must not be quoted" in found.verdict
+
+
+def test_a_timeout_without_reward_is_final(tmp_path):
+    path = tmp_path / "study.duckdb"
+    late = fake.trial("a", "baseline", reward=None, status="timeout")
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"], ("baseline", "pd")))
+        store.put_trials([late, fake.trial("a", "pd")])
+    with open_read(path) as reader:
+        assert headline(Ask(reader)).quotable
+
+
+def test_one_condition_has_nothing_to_compare(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"], ("baseline",)))
+        store.put_trials([fake.trial("a", "baseline")])
+    with open_read(path) as reader:
+        found = headline(Ask(reader))
+    assert found.delta is None
+    assert "no two arms" in found.verdict
+
+
+def test_zero_is_zero_and_not_minus_zero(tmp_path):
+    """+0.8, -0.2 and -0.6 add up to nothing only up to rounding."""
+    found = of(tmp_path, {"a": (0, 4), "b": (3, 2), "c": (4, 1)}, trials=5)
+    assert ": 0.0 pp in strict pass rate" in found.title
+
+
+def test_several_methods_stand_side_by_side(tmp_path):
+    found = of(tmp_path, {f"t{n}": (1, n % 4) for n in range(8)})
+    names = [row[0] for row in found.methods]
+    assert [name.split()[0] for name in names] == [
+        "paired",
+        "paired",
+        "studentized",
+        "exact",
+        "exact",
+    ]
+    assert all(row[3] is None or 0 < row[3] <= 1 for row in found.methods)
