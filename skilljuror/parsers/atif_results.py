@@ -53,7 +53,10 @@ def read_result(
         return gemini_results.read_result(run, call, shown, line, False)
     if agent == "mini-swe-agent":
         return mini_results.read_result(call, shown, line, {})
-    return Result(text=shown, line=line)
+    code = record(given.get("extra")).get("exit_code")
+    if isinstance(code, bool) or not isinstance(code, int):
+        return Result(text=shown, line=line)
+    return Result(text=shown, line=line, ok=code == 0, exit_code=code)
 
 
 def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> Result:
