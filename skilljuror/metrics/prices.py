@@ -22,16 +22,26 @@ _LIST = (
     ("gemini-2.5-pro", 1.25, 1.25, 0.125, 10.00),
     ("gemini-3-flash-preview", 0.50, 0.50, 0.05, 3.00),
     ("gemini-3.1-pro-preview", 2.00, 2.00, 0.20, 12.00),
+    ("gemini-3.5-flash", 1.50, 1.50, 0.15, 9.00),
+    ("gpt-4o", 2.50, 2.50, 1.25, 10.00),
     ("gpt-5", 1.25, 1.25, 0.125, 10.00),
+    ("gpt-5-codex", 1.25, 1.25, 0.125, 10.00),
+    ("gpt-5-mini", 0.25, 0.25, 0.025, 2.00),
+    ("gpt-5.1", 1.25, 1.25, 0.125, 10.00),
+    ("gpt-5.1-codex", 1.25, 1.25, 0.125, 10.00),
+    ("gpt-5.2", 1.75, 1.75, 0.175, 14.00),
+    ("gpt-5.2-codex", 1.75, 1.75, 0.175, 14.00),
     ("gpt-5.3-codex", 1.75, 1.75, 0.175, 14.00),
     ("gpt-5.4", 2.50, 2.50, 0.25, 15.00),
     ("gpt-5.4-mini", 0.75, 0.75, 0.075, 4.50),
+    ("gpt-5.4-nano", 0.20, 0.20, 0.02, 1.25),
     ("gpt-5.5", 5.00, 5.00, 0.50, 30.00),
 )
 PRICES = tuple(Price(*row, AS_OF) for row in _LIST)
 """The packaged list. Where a vendor names no price for cache writes, they cost plain input."""
 
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d{2}-\d{2})$")
+_CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?anthropic\.|-v\d+(?::\d+)?$")
 
 
 def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | None:
@@ -72,5 +82,5 @@ def split(total_input: int, cache_write: int, cache_read: int) -> tuple[int, boo
 
 
 def _plain(model: str) -> str:
-    name = model.rpartition("/")[2].lower()
+    name = _CLOUD.sub("", model.rpartition("/")[2].lower())
     return _DATE.sub("", name).replace(".", "-")

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from skilljuror.stats.paired import Interval, z_quantile
+from skilljuror.stats.paired import Arm, Interval, z_quantile
 
 
 @dataclass(frozen=True)
@@ -88,3 +89,41 @@ def mean_gain(pairs: Sequence[tuple[float, float]]) -> float | None:
     gains = [normalised_gain(vanilla, skill) for vanilla, skill in pairs]
     known = [gain for gain in gains if gain is not None]
     return sum(known) / len(known) if known and len(known) == len(gains) else None
+
+
+@dataclass(frozen=True)
+class ArmRate:
+    """The mean outcome of one condition, both ways (A-10)."""
+
+    macro: float | None
+    """Mean over tasks of the tasks' means: every task weighs the same."""
+    micro: float | None
+    """Mean over all trials; equal to macro when every task has the same number of trials."""
+    tasks: int
+    """Tasks with a trial."""
+    trials: int
+    """Trials of the frame."""
+    method: str = "mean over tasks, mean over trials beside it"
+    """Name of the method."""
+
+
+def arm_rate(arm: Arm) -> ArmRate:
+    """Strict, broad or mean-reward rate of a condition from the outcomes per task (§1.1 to §1.3).
+
+    A planned trial without an outcome belongs into the arm as 0 where it is accepted as final.
+    """
+    outcomes = [outcome for outcome in arm.values() if outcome]
+    trials = [value for outcome in outcomes for value in outcome]
+    if not trials:
+        return ArmRate(None, None, 0, 0)
+    macro = fmean(fmean(outcome) for outcome in outcomes)
+    return ArmRate(macro, fmean(trials), len(outcomes), len(trials))
+
+
+def pass_given_runtime(trials: Iterable[tuple[bool, bool]]) -> float | None:
+    """Share of (strict pass, runtime success) trials that passed among those that ran well.
+
+    sum(pass AND runtime) / sum(runtime); None when none ran well (§1.5, A-06).
+    """
+    ran = [passed for passed, clean in trials if clean]
+    return sum(ran) / len(ran) if ran else None

@@ -82,8 +82,14 @@ def test_names_of_one_model_find_one_price(name):
     assert price_of(name, None) == GPT
 
 
+def test_a_cloud_name_finds_the_vendors_price():
+    cloud = price_of("us.anthropic.claude-haiku-4-5-20251001-v1:0", None)
+    assert cloud is not None
+    assert cloud == price_of("claude-haiku-4-5", None)
+
+
 def test_a_price_is_never_borrowed_from_another_model():
-    assert price_of("gpt-5.4-nano", None) is None
+    assert price_of("gpt-5.4-huge", None) is None
     assert (
         efficiency(Usage(input=1, cache_read=0, output=1), model="x")["cost_usd", ""].reason
         == "no_price"
@@ -107,3 +113,17 @@ def test_packaged_prices_are_dated_and_plausible():
 def test_minutes_are_the_agents_execution_and_missing_when_it_never_started():
     assert efficiency(agent_seconds=90.0)["agent_minutes", ""].value == 1.5
     assert efficiency(agent_seconds=None)["agent_minutes", ""].reason == "never_started"
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "stated"),
+    [
+        ("claude-sonnet-4-5", (12, 11_988, 30_000, 406), 0.060081),
+        ("claude-sonnet-4-5", (18, 13_482, 235_500, 615), 0.1304865),
+        ("gpt-5.5", (14_000, 0, 55_000, 615), 0.11595),
+    ],
+)
+def test_list_prices_agree_with_what_the_harness_states(model, usage, stated):
+    classes = dict(zip(("input", "cache_write", "cache_read", "output"), usage, strict=True))
+    rows = efficiency(Usage(**classes, cost_usd=stated), model=model)
+    assert rows["cost_usd", ""].value == pytest.approx(rows["cost_usd_logged", ""].value)

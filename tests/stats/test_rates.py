@@ -4,9 +4,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from skilljuror.stats.rates import (
+    arm_rate,
     mean_gain,
     normalised_gain,
     pass_at_k,
+    pass_given_runtime,
     solved_early_stop,
     wald,
     wilson,
@@ -117,3 +119,30 @@ def test_a_group_is_the_mean_of_gains_not_the_gain_of_means():
     assert of_means is not None
     assert not within(100 * of_means, MEAN_GAIN)
     assert mean_gain([(1.0, 1.0), (0.5, 0.7)]) is None
+
+
+def test_macro_and_micro_differ_only_when_trials_do():
+    equal = arm_rate({"a": [1, 0], "b": [1, 1]})
+    assert equal.macro == equal.micro == 0.75
+    unequal = arm_rate({"a": [1], "b": [0, 0, 0], "c": []})
+    assert (unequal.macro, unequal.micro) == (0.5, 0.25)
+    assert (unequal.tasks, unequal.trials) == (2, 4)
+    assert arm_rate({}).macro is None
+
+
+@pytest.mark.parametrize(
+    ("passes", "ran", "upper"),
+    [(172, 313, "55.0"), (112, 219, "51.1"), (112, 246, "45.5"), (126, 228, "55.3")],
+)
+def test_pass_given_runtime_reaches_the_published_bound_when_every_pass_ran_well(
+    passes, ran, upper
+):
+    trials = [(True, True)] * passes + [(False, True)] * (ran - passes) + [(False, False)] * 97
+    rate = pass_given_runtime(trials)
+    assert rate is not None
+    assert within(100 * rate, upper)
+
+
+def test_a_pass_after_a_timeout_is_no_pass_given_runtime():
+    assert pass_given_runtime([(True, False), (False, True)]) == 0
+    assert pass_given_runtime([(True, False)]) is None

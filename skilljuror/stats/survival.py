@@ -1,0 +1,55 @@
+"""Time to a first event where some runs never have it: never is censoring, not a late time."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Survival:
+    """Kaplan-Meier estimate of the share of runs still without the event."""
+
+    curve: tuple[tuple[float, float], ...]
+    """(time, share still without it), a row per time at which an event happened."""
+    median: float | None
+    """First time at which at most half are without it; None when that is never reached."""
+    restricted_mean: float | None
+    """Mean time without the event up to the horizon; None without a run."""
+    horizon: float
+    """Where the restricted mean ends."""
+    runs: int
+    """Runs."""
+    censored: int
+    """Runs that ended without the event."""
+    method: str = "Kaplan-Meier, restricted mean"
+    """Name of the method."""
+
+
+def survival(runs: Sequence[tuple[float, bool]], horizon: float) -> Survival:
+    """Estimate from (time of the event or of the run's end, whether it was the event)."""
+    events = Counter(time for time, happened in runs if happened)
+    leaving = Counter(time for time, _ in runs)
+    at_risk, share, curve = len(runs), 1.0, []
+    for time in sorted(leaving):
+        if events[time]:
+            share *= 1 - events[time] / at_risk
+            curve.append((time, share))
+        at_risk -= leaving[time]
+    return Survival(
+        curve=tuple(curve),
+        median=next((time for time, left in curve if left <= 0.5), None),
+        restricted_mean=_area(curve, horizon) if runs else None,
+        horizon=horizon,
+        runs=len(runs),
+        censored=sum(not happened for _, happened in runs),
+    )
+
+
+def _area(curve: Sequence[tuple[float, float]], horizon: float) -> float:
+    """Area under the step function from 0 to the horizon."""
+    area, since, share = 0.0, 0.0, 1.0
+    for time, left in curve:
+        if time >= horizon:
+            break
+        area, since, share = area + share * (time - since), time, left
+    return area + share * (horizon - since)
