@@ -43,11 +43,19 @@ class Match:
     places: Ranges
     """Where in the text they stand: 0-based lines, inclusive."""
 
+    share: float
+    """Share of the file's lines that are not blank."""
+
     @property
     def strong(self) -> bool:
-        """Enough to say, without any command, that the file was shown."""
-        piece = self.distinctive >= 3 and self.longest >= 4
-        return piece or (self.body and self.distinctive >= 2)
+        """Enough to say, without any command, that the file was shown.
+
+        Documents and code around a skill quote it: a shared example of some lines is no read. A
+        long unbroken piece is one, and so is a good part of the file.
+        """
+        piece = self.longest >= 12 and self.distinctive >= 6
+        part = self.share >= 0.4 and self.longest >= 3 and self.distinctive >= 3
+        return piece or part or (self.body and self.distinctive >= 2)
 
 
 @dataclass(slots=True)
@@ -62,6 +70,8 @@ class Page:
     """Index of the first line after the front matter."""
     filled: int
     """Lines of the body that are not blank."""
+    total: int
+    """Lines of the whole file that are not blank."""
 
     @staticmethod
     def of(text: str) -> "Page":
@@ -70,7 +80,8 @@ class Page:
         lines = tuple(line.strip() for line in raw)
         body = front_matter(lines)
         sizes = tuple(len(line.encode("utf-8", "replace")) + 1 for line in raw)
-        return Page(lines, sizes, body, sum(1 for line in lines[body:] if line))
+        filled = sum(1 for line in lines[body:] if line)
+        return Page(lines, sizes, body, filled, sum(1 for line in lines if line))
 
     def size(self, ranges: Ranges) -> int:
         """Bytes of these lines of the file."""
@@ -156,9 +167,10 @@ class Fingerprints:
             lines=len(filled),
             distinctive=sum(1 for n in filled if len(page.lines[n - 1]) >= DISTINCTIVE),
             longest=max(run.end - run.start + 1 for run in runs),
-            full=len(filled) == sum(1 for line in page.lines if line),
+            full=len(filled) == page.total,
             body=0 < page.filled == sum(1 for n in filled if n > page.body),
             first=page.lines[filled[0] - 1],
+            share=len(filled) / max(1, page.total),
             places=joined((run.at, run.at + run.end - run.start) for run in runs),
         )
 

@@ -14,8 +14,6 @@ _NOT_READS = re.compile(
     r"|\bworkmux\b|\bapply_patch\b|\bgh\s+(?:pr|issue|api)\b"
 )
 """Other agents' screens, and differences: what they show was not read by this agent from the file."""
-_LEAST = 8
-"""Lines in one piece that a learned text must show; a manifest's text needs fewer."""
 
 
 def unexplained(touch: Touch, run: Gathered, output: Output) -> Iterator[tuple[Location, Shown]]:
@@ -30,7 +28,7 @@ def unexplained(touch: Touch, run: Gathered, output: Output) -> Iterator[tuple[L
     for key in sorted(matches, key=lambda k: (-matches[k].lines, k)):
         match = matches[key]
         places = {n for start, end in match.places for n in range(start, end + 1)}
-        if key in claimed or not _enough(match, run) or len(places & taken) * 2 > len(places):
+        if key in claimed or not match.strong or len(places & taken) * 2 > len(places):
             continue
         taken |= places
         page = run.prints.pages[key]
@@ -57,9 +55,3 @@ def _lines(matches: dict[Key, Match], keys: set[Key]) -> set[int]:
         for start, end in matches[key].places
         for number in range(start, end + 1)
     }
-
-
-def _enough(match: Match, run: Gathered) -> bool:
-    if run.catalog.known:
-        return match.strong
-    return match.strong and (match.longest >= _LEAST or match.full)

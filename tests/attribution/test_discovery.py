@@ -269,6 +269,14 @@ def test_a_line_or_two_are_no_proof(output):
     assert events_of(ran("make", output)) == []
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "events"), [(5, 9, 0), (5, 13, 0), (5, 16, 1), (3, 20, 1), (1, 31, 1)]
+)
+def test_a_quoted_example_is_no_read_and_a_long_piece_is(first, last, events):
+    text = "\n".join(["manual", *FORMAT.split("\n")[first - 1 : last], "end"])
+    assert len(events_of(ran("cat docs/manual.md", text))) == events
+
+
 def test_witnesses_that_disagree_say_so():
     (event,) = events_of(
         ran(f"cat {BUNDLE}/SKILL.md", "something else altogether\nwith two lines\n")

@@ -163,7 +163,7 @@ def test_content_finds_real_lines_below_decoration():
     prints = Fingerprints.of([(("ledger", "f.md"), FORMAT)])
     shown = [f"{n:>6}\t{line}" for n, line in enumerate(FORMAT.splitlines(), 1)][4:9]
     match = prints.matches(["noise", *shown, "<system-reminder>", "x"])["ledger", "f.md"]
-    assert (match.ranges, match.full, match.strong) == (((5, 9),), False, True)
+    assert (match.ranges, match.full, match.longest) == (((5, 9),), False, 5)
 
 
 def test_a_line_of_the_text_belongs_to_one_piece_only():
