@@ -55,7 +55,7 @@ def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -
         return Decision("unknown", "no_later_action")
     if event.ok is False and event.kind in RUNS:
         return Decision("no", "failed_probe")
-    if trace.weight < ENOUGH:
+    if run is None or run.weigh(trace.offered) < ENOUGH:
         return Decision("unknown", "nothing_distinctive")
     if trace.contested >= ENOUGH:
         return Decision("unknown", "also_elsewhere")
@@ -92,7 +92,7 @@ def _taken_up(event: ResourceEvent, trace: Trace, run: AgentRun) -> Decision | N
         return None
     best = min(strong, key=lambda use: (use.visits, -run.weight_of([use]), use.clock))
     sign = best.features[0]
-    source = run.watch.quote(trace.group, sign)
+    source = run.watch.quote(best.group, sign)
     return Decision("yes", _category(event, best), best, source, sign)
 
 

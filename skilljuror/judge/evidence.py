@@ -26,6 +26,8 @@ class Use:
     """What it took, heaviest first."""
     line: str
     """The line of the action with the heaviest of them."""
+    group: Group = ()
+    """The events whose text offered them; empty where no content was matched."""
     after_failure: bool = False
     """Whether the last result before it had failed."""
     visits: bool = False
@@ -36,14 +38,12 @@ class Use:
 class Trace:
     """What was found about one event."""
 
-    group: Group = ()
-    """The events it shares its text with."""
     reached: int | None = None
     """Clock at which its result or message reached the context; None when there is none."""
     has_text: bool = False
     """Whether that held any text of its own."""
-    weight: int = 0
-    """Weight of what it alone offered when it was shown."""
+    offered: set[str] = field(default_factory=set)
+    """Features that it alone had offered when it was shown."""
     uses: list[Use] = field(default_factory=list)
     """Actions that took something from it."""
     contested: int = 0
@@ -153,9 +153,8 @@ class AgentRun:
         self._ledger.show(group, own, step)
         held = self._ledger.owned_by(group, own)
         for i in group:
-            trace = self.traces[i]
-            trace.group, trace.has_text = group, True
-            trace.weight += sum(self.watch.weights[feature] for feature in held)
+            self.traces[i].has_text = True
+            self.traces[i].offered |= held
 
     def _act(self, action: Acted) -> None:
         for i in self._shown.places.get(action.place, ()) if action.place else ():
@@ -165,29 +164,32 @@ class AgentRun:
         self.runs.act(action, self._clock, found)
         owned, contested = self._ledger.use(found)
         for group, features in _by_owner(owned):
-            use = self._use(action, features, found)
+            use = self._use(action, group, features, found)
             for i in group:
                 self.traces[i].uses.append(use)
         for group, features in _by_owner(contested):
             for i in group:
-                self.traces[i].contested += self._weight(features)
+                self.traces[i].contested += self.weigh(features)
 
-    def _use(self, action: Acted, features: list[str], found: dict[str, str]) -> Use:
+    def _use(self, action: Acted, group: Group, features: list[str], found: dict[str, str]) -> Use:
         ranked = sorted(features, key=lambda name: (-self.watch.weights[name], name))
-        visits = self._shown.visits(action.place)
-        return Use(action, self._clock, tuple(ranked), found[ranked[0]], self._failed, visits)
+        return Use(
+            action, self._clock, tuple(ranked), found[ranked[0]], group,
+            after_failure=self._failed, visits=self._shown.visits(action.place),
+        )  # fmt: skip
 
-    def _weight(self, features: Iterable[str]) -> int:
+    def weigh(self, features: Iterable[str]) -> int:
+        """Weight of some features."""
         return sum(self.watch.weights[feature] for feature in features)
 
     def weight_of(self, uses: Iterable[Use]) -> int:
         """Weight of everything that some actions took, each thing once."""
-        return self._weight({feature for use in uses for feature in use.features})
+        return self.weigh({feature for use in uses for feature in use.features})
 
     def names_of(self, uses: Iterable[Use]) -> int:
         """The same, phrases left out: names, paths, flags and numbers only."""
         taken = {feature for use in uses for feature in use.features}
-        return self._weight(feature for feature in taken if self.watch.weights[feature] > 1)
+        return self.weigh(feature for feature in taken if self.watch.weights[feature] > 1)
 
     def _count_steps(self, moments: list[Moment]) -> None:
         first: dict[int, int] = {}
