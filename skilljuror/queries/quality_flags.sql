@@ -7,51 +7,13 @@
 -- column kind: contamination, circumstance or behaviour
 -- column detail: what the flag rests on
 WITH about AS (
-    SELECT
-        r.run AS trial, r.task, r.condition, r.status, r.readable, r.exception, c.variant,
-        t.substrate_digest, t.variant_digest, t.variant AS ran_variant, t.config_digest
+    SELECT r.run AS trial, r.task, r.condition, r.status, r.readable, r.exception, c.variant
     FROM runs AS r
     JOIN conditions AS c ON c.condition = r.condition
-    LEFT JOIN trials AS t ON t.trial = r.run
 ),
 flags AS (
-    SELECT 'skill_in_no_skill_arm' AS flag, 'contamination' AS kind, a.*,
-        count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail
-    FROM about AS a JOIN uses AS u ON u.run = a.trial
-    WHERE a.variant IS NULL AND u.content_exposed <> 'none'
-    GROUP BY ALL
-    UNION ALL BY NAME
-    SELECT 'other_variant' AS flag, 'contamination' AS kind, a.*,
-        'planned ' || coalesce(a.variant, 'none') || ', ran ' || coalesce(a.ran_variant, 'none') AS detail
-    FROM about AS a
-    WHERE a.status <> 'missing' AND a.variant IS DISTINCT FROM a.ran_variant
-    UNION ALL BY NAME
-    SELECT 'variant_changed' AS flag, 'contamination' AS kind, a.*,
-        'the offered files are not those that were built' AS detail
-    FROM about AS a
-    JOIN variants AS v ON v.build = a.task AND v.variant = a.ran_variant
-    WHERE a.variant_digest <> v.tree_digest
-    UNION ALL BY NAME
-    SELECT 'substrate_changed' AS flag, 'contamination' AS kind, a.*,
-        'instruction, environment or verifier is not as planned' AS detail
-    FROM about AS a
-    JOIN tasks AS k ON k.task = a.task
-    WHERE a.substrate_digest <> k.substrate_digest
-    UNION ALL BY NAME
-    SELECT 'other_plan' AS flag, 'contamination' AS kind, a.*,
-        'ran under another plan' AS detail
-    FROM about AS a JOIN study AS s ON a.config_digest <> s.config_digest
-    UNION ALL BY NAME
-    SELECT 'skill_not_offered' AS flag, 'contamination' AS kind, a.*,
-        'the log lists the skills on offer, and none of the variant is among them' AS detail
-    FROM about AS a
-    JOIN trajectories AS l ON l.trial = a.trial AND l.offered_known
-    JOIN variants AS v ON v.build = a.task AND v.variant = a.variant
-    WHERE NOT EXISTS (
-        SELECT 1 FROM offered AS o
-        WHERE o.trajectory = l.trajectory
-            AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
-    )
+    SELECT x.flag, 'contamination' AS kind, a.*, x.detail
+    FROM about AS a JOIN contaminations AS x ON x.trial = a.trial
     UNION ALL BY NAME
     SELECT 'unfinished' AS flag, 'circumstance' AS kind, a.*, a.status AS detail
     FROM about AS a WHERE a.status IN ('missing', 'unscored', 'error')

@@ -5,7 +5,7 @@
 --   wins, losses
 -- params: treatment=null, control=null
 -- read: The first row is the headline. Where another row changes its sign, the headline rests on how
---   unfinished trials are counted. Means are over tasks with trials in both arms.
+--   unfinished, broken or contaminated trials are counted. Means are over tasks with trials in both arms.
 -- column rule: which trials count
 -- column delta: mean over tasks of the difference of strict pass rates, a fraction
 -- column wins: tasks with a higher rate under treatment
@@ -17,6 +17,7 @@ WITH contrast AS (
 trials_of AS (
     SELECT
         r.task, r.settled, r.status, r.exception,
+        r.run IN (SELECT trial FROM contaminations) AS contaminated,
         r.condition = k.treatment AS treated,
         coalesce(r.reward = 1, false) AS strict  -- a missing reward is no pass
     FROM contrast AS k
@@ -35,6 +36,9 @@ rules AS (
     SELECT 5, 'tasks with every trial settled', task, treated, strict
     FROM (SELECT *, bool_and(settled) OVER (PARTITION BY task) AS whole FROM trials_of)
     WHERE whole
+    UNION ALL
+    SELECT 6, 'contaminated trials left out', task, treated, strict
+    FROM trials_of WHERE NOT contaminated
 ),
 per_task AS (
     SELECT

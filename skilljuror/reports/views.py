@@ -59,7 +59,7 @@ class TableView:
     definitions: tuple[tuple[str, str], ...]
     """Definitions of all columns that have one, those off the page too."""
     sql: str
-    """The SQL that gives the numbers."""
+    """The SQL that gives the numbers, without the comments at its head."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,14 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
         total=len(rows),
         folded=panel.folded,
         definitions=tuple(asked.definitions.items()),
-        sql=asked.sql,
+        sql=_body(asked.sql),
     )
+
+
+def _body(sql: str) -> str:
+    lines = sql.splitlines()
+    first = next((n for n, line in enumerate(lines) if not line.startswith("--")), 0)
+    return "\n".join(lines[first:])
 
 
 def _flush_right(value: Any) -> bool:

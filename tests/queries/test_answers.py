@@ -109,7 +109,20 @@ def test_sensitivity_counts_by_other_rules(study):
         ("unsettled trials count as passes", 2, 4, 4, 0.25),
         ("clean ends only (no exception)", 1, 2, 2, 0.5),
         ("tasks with every trial settled", 1, 2, 2, 0.5),
+        ("contaminated trials left out", 2, 3, 4, 0.25),
     ]
+
+
+def test_contaminated_trials_are_left_out_of_one_row_only(tmp_path):
+    """pd solves both tasks; on one of them it ran with the files of baseline."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
+        store.put_trials([fake.trial(task, "baseline", reward=0.0) for task in "ab"])
+        store.put_trials([fake.trial("a", "pd"), fake.trial("b", "pd", variant="baseline")])
+    found = {row[0]: row[1:] for row in rows(path, "sensitivity", "rule", "tasks", "delta")}
+    assert found["planned frame"] == (2, 1.0)
+    assert found["contaminated trials left out"] == (1, 1.0)
 
 
 def test_process_means_are_over_readable_trials(study):

@@ -44,3 +44,47 @@ SELECT
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
 WHERE e.counted AND NOT e.bundled;
+
+-- One row per reason why a trial does not belong to its arm: it is invalid for the design and should be run again.
+CREATE VIEW contaminations AS
+SELECT
+    r.run AS trial,  -- Name of the trial.
+    'skill_in_no_skill_arm' AS flag,  -- What is wrong with it.
+    count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- What the flag rests on.
+FROM runs AS r
+JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
+JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
+GROUP BY r.run
+UNION ALL
+SELECT
+    t.trial, 'other_variant',
+    'planned ' || coalesce(c.variant, 'none') || ', ran ' || coalesce(t.variant, 'none')
+FROM trials AS t
+JOIN planned_trials AS p ON p.trial = t.trial
+JOIN conditions AS c ON c.condition = p.condition
+WHERE c.variant IS DISTINCT FROM t.variant
+UNION ALL
+SELECT t.trial, 'variant_changed', 'the offered files are not those that were built'
+FROM trials AS t
+JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+WHERE t.variant_digest <> v.tree_digest
+UNION ALL
+SELECT t.trial, 'substrate_changed', 'instruction, environment or verifier is not as planned'
+FROM trials AS t
+JOIN tasks AS k ON k.task = t.task
+WHERE t.substrate_digest <> k.substrate_digest
+UNION ALL
+SELECT t.trial, 'other_plan', 'it ran under another plan'
+FROM trials AS t
+JOIN study AS s ON s.config_digest <> t.config_digest
+UNION ALL
+SELECT l.trial, 'skill_not_offered', 'the log lists the skills on offer, and none of the variant is among them'
+FROM trajectories AS l
+JOIN trials AS t ON t.trial = l.trial
+JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+WHERE l.offered_known
+    AND NOT EXISTS (
+        SELECT 1 FROM offered AS o
+        WHERE o.trajectory = l.trajectory
+            AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
+    );
