@@ -77,7 +77,10 @@ def test_every_planned_trial_is_a_row(study):
 
 
 def test_the_no_skill_arm_touches_no_skill(study):
-    sql = "select count(*) n from events e join trials t using (trial) where t.condition='no_skill'"
+    sql = (
+        "select count(e.event) as n from trials t join trajectories using (trial)"
+        " left join events e using (trajectory) where t.condition = 'no_skill'"
+    )
     assert ask(study, sql) == [{"n": 0}]
 
 
