@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.models.trajectory import Step, Trajectory
@@ -66,6 +66,7 @@ def test_without_ids_the_words_decide():
 LOGS = st.lists(st.text("ab", max_size=4), min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(logs=LOGS, data=st.data())
 def test_order_does_not_matter(logs, data):
     given_order = captures(*map(run, logs))
@@ -75,6 +76,7 @@ def test_order_does_not_matter(logs, data):
     assert chains == again
 
 
+@settings(deadline=None)
 @given(logs=LOGS)
 def test_every_lost_capture_is_held_by_its_winner(logs):
     choices = choose(captures(*map(run, logs)))

@@ -82,6 +82,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(values=st.lists(st.dictionaries(st.text(max_size=4), VALUES), min_size=1, max_size=4))
 def test_glued_values_come_apart(values):
     line = "".join(json.dumps(value) for value in values).encode()

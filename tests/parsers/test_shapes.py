@@ -30,6 +30,7 @@ def test_peek_at_nothing(head):
     assert peek(head).first == {}
 
 
+@settings(deadline=None)
 @given(value=st.dictionaries(st.text(max_size=3), st.lists(st.integers() | st.text(max_size=3))))
 def test_unfinished_text_gives_what_is_whole(value):
     plain = json.dumps(value)
@@ -96,6 +97,7 @@ def test_text_without_numbers(shown):
     assert strip_numbers(shown) is None
 
 
+@settings(deadline=None)
 @given(
     lines=st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1),
     first=st.integers(0, 10**6),
@@ -123,6 +125,7 @@ def test_epoch(value, moment):
     assert epoch(value) == moment
 
 
+@settings(deadline=None)
 @given(moment=st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)))
 def test_epoch_of_iso_text(moment):
     assert epoch(moment.isoformat()) == moment.replace(tzinfo=UTC).timestamp()
