@@ -123,7 +123,7 @@ def _searched(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
     for claim, location, shown in search_findings(touch, run, output):
         yield _search(touch, location, shown, claim.access.via, claim.order, claim.access.text)
     wide = [one for one in touch.accesses if one.kind == "search" and id(one) not in claims]
-    if wide and any(one.shown for one in wide):
+    if any(one.shown for one in wide) and run.catalog.named_in(output.text):
         for location, shown in outside(touch, run, output):
             yield _search(touch, location, shown, wide[0].via, len(touch.claims), wide[0].text)
 

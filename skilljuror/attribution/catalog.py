@@ -1,7 +1,7 @@
 """Where the skills lie: from any path an agent may write to (skill, resource)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from skilljuror.attribution.classes import is_root
@@ -17,6 +17,7 @@ _KNOWN_ROOT = re.compile(
     r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
 """Roots seen in real logs (formats §2), wherever they lie."""
+_NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
 _BUNDLED = "/skills/.system"
 _INNER = frozenset({
     "references",
@@ -62,6 +63,8 @@ class Catalog:
     roots: dict[str, None] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
     """Folder of a skill -> its name as offered."""
+    folder_names: dict[str, None] = field(default_factory=dict)
+    """Names of these folders, each with the slash before it."""
     names: dict[str, str] = field(default_factory=dict)
     """Tail of a name -> the name as offered."""
     bundled: set[str] = field(default_factory=set)
@@ -80,7 +83,7 @@ class Catalog:
             self.bundled.add(tail)
         if folder:
             folder = normal(folder)
-            self.folders.setdefault(folder, name)
+            self._add_folder(folder, name)
 
     def add_root(self, root: str) -> None:
         """Add a folder that holds skills."""
@@ -100,7 +103,12 @@ class Catalog:
             folder = path[: -len(location.resource) - 1]
             found = path.endswith("/" + location.resource)
         if found and folder:
-            self.folders.setdefault(folder, location.skill)
+            self._add_folder(folder, location.skill)
+
+    def _add_folder(self, folder: str, skill: str) -> None:
+        if folder not in self.folders:
+            self.folders[folder] = skill
+            self.folder_names.setdefault("/" + folder.rpartition("/")[2])
 
     def add_name(self, skill: str, path: str) -> None:
         """A file that a listing or the skill's own text names: globs may mean it."""
@@ -199,10 +207,11 @@ class Catalog:
             for path in (*known.values(), *more):
                 yield f"{folder}/{path}", self._location(skill, path, bundled=_BUNDLED in folder)
 
-    def needles(self) -> Iterable[str]:
-        """Texts one of which stands in every command that can touch a skill by its path."""
-        yield from ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
-        yield from (f"/{folder.rpartition('/')[2]}" for folder in self.folders)
+    def named_in(self, text: str) -> bool:
+        """Whether a text holds anything that a path to a skill must hold."""
+        if any(needle in text for needle in _NEEDLES):
+            return True
+        return any(name in text for name in self.folder_names)
 
 
 def known_root(path: str) -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
 from skilljuror.models.trajectory import Call
 
+_FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file")
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
@@ -54,11 +55,6 @@ class Claims:
     """Path of a copy -> the bundled file it was made from."""
     here: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
-    needle: re.Pattern[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Compile what a command must hold to be worth reading."""
-        self.needle = re.compile("|".join(sorted(re.escape(n) for n in self.catalog.needles())))
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
@@ -134,7 +130,7 @@ class Claims:
         return self.cwd
 
     def _relevant(self, text: str, folder: str | None) -> bool:
-        if self.needle.search(text):
+        if self.catalog.named_in(text):
             return True
         if folder and self.catalog.locate(folder + "/x"):
             return True
@@ -272,7 +268,7 @@ class Claims:
         """What a written file will touch when it runs, and what a copy was made from."""
         if access.source:
             self._copied(access)
-        if access.written and self.needle.search(access.written):
+        if access.written and self.catalog.named_in(access.written):
             self._authored(access)
 
     def _copied(self, access: Access) -> None:

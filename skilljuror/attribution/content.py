@@ -18,6 +18,8 @@ DISTINCTIVE = 12
 """Characters of a stripped line from which on it can start a match."""
 RARE = 4
 """Places at which a line may stand and still start a match."""
+_MARKS = frozenset("0123456789<>")
+"""First characters of a line that a tool has numbered or marked."""
 _NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t|\| ?|[:.-] ?)")
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
@@ -128,10 +130,19 @@ class Fingerprints:
     def matches(self, shown: Sequence[str]) -> dict[Key, Match]:
         """What a text's lines show of any resource."""
         hits: dict[Key, list[tuple[int, int]]] = {}
-        for at, line in enumerate(shown):
-            for key, number in self._found(line):
-                hits.setdefault(key, []).append((at, number))
-        return {key: found for key in sorted(hits) if (found := self._match(key, hits[key], shown))}
+        places = self.places
+        for at, line in enumerate(map(str.strip, shown)):
+            if line in places:
+                found = places[line]
+            elif line and line[0] in _MARKS:
+                found = places.get(undecorated(line), [])
+            else:
+                continue
+            if len(found) <= RARE:
+                for key, number in found:
+                    hits.setdefault(key, []).append((at, number))
+        matches = ((key, self._match(key, hits[key], shown)) for key in sorted(hits))
+        return {key: match for key, match in matches if match}
 
     def match(self, key: Key, shown: Sequence[str]) -> Match | None:
         """What a text's lines show of one resource that a command named: short lines count too."""
@@ -144,15 +155,6 @@ class Fingerprints:
                 numbers[line].append(number)
         hits = [(at, number) for at, line in enumerate(shown) for number in _seen(line, numbers)]
         return self._match(key, hits, shown) if hits else None
-
-    def _found(self, line: str) -> list[tuple[Key, int]]:
-        stripped = line.strip()
-        if len(stripped) < DISTINCTIVE:
-            return []
-        found = self.places.get(stripped)
-        if found is None and (stripped[0] in "0123456789<>" or ":" in stripped):
-            found = self.places.get(undecorated(line))
-        return found if found and len(found) <= RARE else []
 
     def _match(self, key: Key, hits: list[tuple[int, int]], shown: Sequence[str]) -> Match | None:
         page = self.pages[key]

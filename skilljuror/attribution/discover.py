@@ -57,13 +57,21 @@ def _add_message(catalog: Catalog, message: Message) -> None:
     if message.kind == "skill_body":
         _add_body(catalog, message)
     elif message.kind in {"skill_listing", "system", "prompt"}:
-        text = message.text[:_MAX_MESSAGE]
-        named = () if catalog.closed or message.agent != "main" else _skill_files(text)
-        for path in (*_LOCATION.findall(text), *named):
+        _add_named(catalog, message.text[:_MAX_MESSAGE], trusted=message.agent == "main")
+
+
+def _add_named(catalog: Catalog, text: str, *, trusted: bool) -> None:
+    """Skills and roots that a prompt or a list names by their paths."""
+    if "<location>" in text:
+        for path in _LOCATION.findall(text):
             _add_skill_file(catalog, path)
-        if not catalog.closed and message.agent == "main":
-            for root in _ROOT_PATH.findall(text):
-                catalog.add_root(root)
+    if catalog.closed or not trusted:
+        return
+    for path in _skill_files(text):
+        _add_skill_file(catalog, path)
+    if "/skills" in text:
+        for root in _ROOT_PATH.findall(text):
+            catalog.add_root(root)
 
 
 def _skill_files(text: str) -> Iterator[str]:
