@@ -18,6 +18,8 @@ from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.matching import Matching
 from skilljuror.knowledge.templates import TEMPLATES
+from skilljuror.knowledge.triggers import ROW as TRIGGER_ROW
+from skilljuror.knowledge.triggers import trigger_in, trigger_problem
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
@@ -47,6 +49,8 @@ class Makings:
         """The template that made `unit`, an added unit; None when an author wrote it."""
         if unit.kind == "field":
             return self._field(unit)
+        if unit.generated == TRIGGER_ROW:
+            return TRIGGER_ROW if self._trigger(unit) else None
         if unit.generated is not None:
             follows = unit.generated.startswith("row-")
             return unit.generated if not follows or self._row(unit) else None
@@ -95,6 +99,16 @@ class Makings:
         tokens = {token for text in (*texts, target) for token in criticals(text)}
         weighty = {token for token in criticals(told) if token.startswith(_WEIGHTY)}
         return weighty <= tokens and set(_words(told)) - _ROW_WORDS <= words
+
+    def _trigger(self, unit: Unit) -> bool:
+        """Whether a row's trigger demands nothing that the file it names does not say."""
+        target, told = _TARGET.match(unit.text), trigger_in(unit.text)
+        if not target or not told:
+            return False
+        path = normpath(join(dirname(unit.file), target[1] or target[2]))
+        return path in self._variant.files and not trigger_problem(
+            *told, self._by_file.get(path, ())
+        )
 
     def _texts_of(self, file: str, target: str) -> list[str]:
         path = normpath(join(dirname(file), target))

@@ -29,6 +29,7 @@ TEMPLATES: dict[str, str] = {
     "row-read": "- [{path}]({link}): read when the task involves {topics}.",
     "row-read-why": "- [{path}]({link}): read when the task involves {topics}. Why: {cue}",
     "row-why": "- [{path}]({link}): read when this applies: {cue}",
+    "row-trigger": "- [{path}]({link}): open this file when {when}, because {why}.",
     "row-parts": "- `{path}/` ({count} files: {names}): parts of {whole}; read one when that file names it.",
     "row-use": "- `{path}`: use for {topics}.",
     "row-use-why": "- `{path}`: use for {topics}. Why: {cue}",
@@ -47,8 +48,9 @@ TEMPLATES: dict[str, str] = {
 
 FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition"})
 """Templates whose line is punctuation or a copy, so that its text alone does not name it."""
-COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "line"})
-"""Holes that are not filled with words of the source: counts, marks, and links made of paths."""
+COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "line", "when", "why"})
+"""Holes that are not filled with words of the source: counts, marks, links made of paths, and the
+two halves of a trigger, which `triggers` judges."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")
 

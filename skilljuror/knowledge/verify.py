@@ -25,6 +25,7 @@ from skilljuror.knowledge.markers import is_marker
 from skilljuror.knowledge.render import Sources, carried, copied, rebuild, render, spans
 from skilljuror.knowledge.templates import COUNTED, recognise
 from skilljuror.knowledge.text import Text, read_text
+from skilljuror.knowledge.triggers import trigger_problems
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Generated, Plan, Substitution
 
@@ -38,7 +39,7 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
     problems = [*_files(plan, parent, variant)]
     if problems:
         return tuple(problems)
-    for check in (_rebuilt, _told_once, _changes, _made_lines, _lines, _blocks, _code):
+    for check in (_rebuilt, _told_once, _changes, _made_lines, _triggers, _lines, _blocks, _code):
         found = list(check(plan, parent, variant))
         problems += found[:SHOWN]
         if len(found) > SHOWN:
@@ -155,6 +156,12 @@ def _made_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
             strange = words([text]) - known
             if strange and piece.template != "closer":
                 yield f"{file.path!r} has made-up words in {piece.template!r}: {sorted(strange)}"
+
+
+def _triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Triggers demand nothing that their files do not."""
+    for path, problem in trigger_problems(plan, variant):
+        yield f"the trigger of {path!r} {problem}"
 
 
 def _known_words(plan: Plan, parent: Bundle) -> set[str]:
