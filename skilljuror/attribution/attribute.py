@@ -91,12 +91,20 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
         location = claim.location
         if claim.access.kind == "list" and location.folder:
             location = replace(location, resource=".")
-        missing = shown.ok is False and says_missing(shown.note or output.text[:2000])
+        missing = shown.ok is False and _missing(claim, shown, output)
         yield Finding(
             location, claim.access.kind, claim.access.via, shown, touch.step.agent,
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
             missing, shown.quote or claim.access.text,
         )  # fmt: skip
+
+
+def _missing(claim: Claim, shown: Shown, output: Output) -> bool:
+    """Whether the log says that the path is not there."""
+    if claim.access.kind == "read":
+        return says_missing(shown.note)
+    lost = claim.access.kind in {"exec", "list"}
+    return lost and output.error_for(claim.access.path) is not None
 
 
 def _shown(

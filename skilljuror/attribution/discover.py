@@ -11,6 +11,7 @@ from skilljuror.models.trajectory import Message, Trajectory
 
 _BASE = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")
 _LOCATION = re.compile(r"<location>\s*([^<\n]{1,1000}?)\s*</location>")
+_FINDERS = ("claude", "codex", "gemini", "copilot", "opencode")
 _STOPS = frozenset(" \t\n\r'\"`()<>[]{},;|*")
 _ROOT_PATH = re.compile(r"(?<![\w.~/$}-])(~?(?:/[\w.-]{1,100}){0,12}/skills)/?(?![\w/.-])")
 _CWD = re.compile(r"<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>")
@@ -26,9 +27,16 @@ def catalog_of(trajectory: Trajectory, manifest: SkillManifest | None) -> Catalo
     for root in trajectory.skill_roots:
         catalog.add_root(root)
     _add_offered(catalog, trajectory)
+    told = not catalog.closed and not _finds_skills(trajectory)
     for message in trajectory.messages:
-        _add_message(catalog, message)
+        _add_message(catalog, message, told=told)
     return catalog
+
+
+def _finds_skills(trajectory: Trajectory) -> bool:
+    """Whether the agent finds skills by itself, so that a path in a prompt offers nothing."""
+    names = (trajectory.format, trajectory.agent or "")
+    return any(name.startswith(_FINDERS) for name in names)
 
 
 def _add_manifest(catalog: Catalog, manifest: SkillManifest) -> None:
@@ -53,19 +61,19 @@ def _add_offered(catalog: Catalog, trajectory: Trajectory) -> None:
     catalog.closed = any(skill.path for skill in offered)
 
 
-def _add_message(catalog: Catalog, message: Message) -> None:
+def _add_message(catalog: Catalog, message: Message, *, told: bool) -> None:
     if message.kind == "skill_body":
         _add_body(catalog, message)
     elif message.kind in {"skill_listing", "system", "prompt"}:
-        _add_named(catalog, message.text[:_MAX_MESSAGE], trusted=message.agent == "main")
+        _add_named(catalog, message.text[:_MAX_MESSAGE], told=told and message.agent == "main")
 
 
-def _add_named(catalog: Catalog, text: str, *, trusted: bool) -> None:
+def _add_named(catalog: Catalog, text: str, *, told: bool) -> None:
     """Skills and roots that a prompt or a list names by their paths."""
     if "<location>" in text:
         for path in _LOCATION.findall(text):
             _add_skill_file(catalog, path)
-    if catalog.closed or not trusted:
+    if not told:
         return
     for path in _skill_files(text):
         _add_skill_file(catalog, path)

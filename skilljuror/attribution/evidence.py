@@ -32,10 +32,11 @@ _FAILED = re.compile(
 _CUT = (
     "tokens truncated", "characters truncated", "lines truncated", "output truncated", "[truncated]",
     "<truncated", "truncated by", "response clipped", "output too large", "truncated output",
+    "content truncated", "observation truncated", "elided_chars", "lines omitted", "characters omitted",
 )  # fmt: skip
 """Marks of a harness that left out a part."""
 _EDGE = 4000
-"""Characters at either end of an output in which any mark counts; in between only the first three."""
+"""Characters at the end of an output that are searched for a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,8 @@ class Output:
     @cached_property
     def cut(self) -> bool:
         """Whether the harness says that it left out a part."""
-        ends = (self.text[:_EDGE] + self.text[-_EDGE:]).lower()
-        return any(mark in ends for mark in _CUT) or any(mark in self.text for mark in _CUT[:3])
+        text = self.text.lower()
+        return any(mark in text for mark in _CUT)
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""

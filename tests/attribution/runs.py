@@ -48,8 +48,10 @@ def run_of(*calls: Call, messages: tuple[Message, ...] = (), **more) -> Trajecto
     steps = tuple(
         Step("main", number, call.line, calls=(call,)) for number, call in enumerate(calls, 1)
     )
-    known = {"cwd": "/work", "home": "/root", **more}
-    return Trajectory("t1", "claude-session", ("log.jsonl",), steps, messages, **known)
+    known = {"format": "claude-session", "cwd": "/work", "home": "/root", **more}
+    return Trajectory(
+        trajectory="t1", files=("log.jsonl",), steps=steps, messages=messages, **known
+    )
 
 
 def events_of(

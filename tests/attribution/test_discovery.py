@@ -72,8 +72,16 @@ def test_only_listed_roots_count_where_the_log_lists_them():
 
 def test_a_prompt_that_names_a_skill_file_makes_its_folder_a_skill():
     prompt = Message("main", "prompt", "Follow /opt/kit/ledger/SKILL.md to the letter.", 1, 0)
-    (event,) = found(ran("cat /opt/kit/ledger/references/format.md", FORMAT), messages=(prompt,))
+    call = ran("cat /opt/kit/ledger/references/format.md", FORMAT)
+    (event,) = found(call, messages=(prompt,), format="mini-swe-agent")
     assert (event.skill, event.resource) == ("ledger", "references/format.md")
+    assert found(call, messages=(prompt,)) == []
+
+
+def test_a_prompt_that_names_a_root_makes_its_folders_skills():
+    prompt = Message("main", "prompt", "Skills are in /srv/kit/skills, use them.", 1, 0)
+    call = ran("cat /srv/kit/skills/ledger/SKILL.md", SKILL)
+    assert [one.skill for one in found(call, messages=(prompt,), format="openhands")] == ["ledger"]
 
 
 def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
