@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
@@ -14,7 +14,7 @@ from skilljuror.knowledge.map import knowledge_map
 from skilljuror.knowledge.render import render
 from skilljuror.knowledge.verify import verify
 from skilljuror.models.build import BuildRecord
-from skilljuror.models.bundle import Bundle
+from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
 from skilljuror.pipeline.audit import audit
@@ -48,29 +48,64 @@ def build_source(
     options = dict(options or {})
     bundle = load_bundle(source, options.get("name"))
     with fresh_dir(target) as staging:
-        made: dict[str, Bundle] = {"source": bundle}
-        plans: dict[str, Plan] = {}
-        for transform in _in_order(variants):
-            parent = made[transform.parent]
-            plan = transform.plan(parent, options)
-            folder = staging / VARIANTS / transform.variant
-            write_bundle(render(plan, parent), folder)
-            variant = load_bundle(folder, bundle.name, inspect=False)
-            _prove(plan, parent, variant)
-            made[transform.variant], plans[transform.variant] = variant, plan
-        results = [result for plan in plans.values() for result in _judge(made, plan)]
-        record = _record(made, plans, results, options)
-        write_record(staging / RECORD, record)
-        write_jsonl(staging / GATE_RESULTS, results)
-        told = {name: made[name] for name in plans}
-        write_jsonl(staging / KNOWLEDGE, knowledge_map(bundle, told))
-    return record
+        work = Work(bundle, staging)
+        for transform in in_order(variants):
+            work.by_plan(transform, options)
+        return work.finish("plan", options)
 
 
-def _judge(made: dict[str, Bundle], plan: Plan) -> Iterator[GateResult]:
-    """What every gate says about a variant and the one it is made from."""
-    for result in audit(made[plan.parent], made[plan.variant], plan.variant, "strict").results:
-        yield result.model_copy(update={"variant": plan.variant, "parent": plan.parent})
+class Step(NamedTuple):
+    """How one variant came about."""
+
+    variant: str
+    parent: str
+    plan: Plan | None
+    """None for text that no plan accounts for."""
+    policy: str
+    """Policy its gates follow."""
+
+
+class Work:
+    """A build in the making: what was made so far, in a staging folder."""
+
+    def __init__(self, bundle: Bundle, staging: Path) -> None:
+        self.staging = staging
+        self.made: dict[str, Bundle] = {"source": bundle}
+        self.steps: list[Step] = []
+
+    def by_plan(self, transform: Transform, options: dict[str, Any]) -> None:
+        """Make a variant by a plan and prove it from disk. Raises TransformError."""
+        parent = self.made[transform.parent]
+        plan = transform.plan(parent, options)
+        _prove(plan, parent, self._written(transform.variant, render(plan, parent)))
+        self.steps.append(Step(transform.variant, transform.parent, plan, "strict"))
+
+    def by_hand(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
+        """Take a variant that somebody wrote; its gates follow the policy for such text."""
+        self._written(variant, files)
+        self.steps.append(Step(variant, parent, None, "llm"))
+
+    def _written(self, variant: str, files: dict[str, Blob]) -> Bundle:
+        folder = self.staging / VARIANTS / variant
+        write_bundle(files, folder)
+        self.made[variant] = load_bundle(folder, self.made["source"].name, inspect=False)
+        return self.made[variant]
+
+    def finish(self, engine: str, options: dict[str, Any]) -> BuildRecord:
+        """Judge every variant; write the record, the gates' answers and the knowledge map."""
+        results = [result for step in self.steps for result in self._judge(step)]
+        record = _record(self, results, engine, options)
+        write_record(self.staging / RECORD, record)
+        write_jsonl(self.staging / GATE_RESULTS, results)
+        told = {step.variant: self.made[step.variant] for step in self.steps}
+        write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.made["source"], told))
+        return record
+
+    def _judge(self, step: Step) -> Iterator[GateResult]:
+        """What every gate says about a variant and the one it is made from."""
+        pair = self.made[step.parent], self.made[step.variant]
+        for result in audit(*pair, step.variant, step.policy).results:
+            yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
 
 
 def build_many(
@@ -88,7 +123,7 @@ def build_many(
     """
     tasks = [
         (name, source, target / name, tuple(variants), dict(options or {}))
-        for name, source in zip(_names(sources), sources, strict=True)
+        for name, source in zip(names_of(sources), sources, strict=True)
     ]
     for task, done in each(_build_task, tasks, jobs):
         yield task[0], done
@@ -105,7 +140,8 @@ def _build_task(task: Task) -> BuildRecord | SkilljurorError:
         return error
 
 
-def _names(sources: Sequence[Path]) -> list[str]:
+def names_of(sources: Sequence[Path]) -> list[str]:
+    """A distinct name for each source: its slug; a repeated one gets -2, -3, …"""
     names: list[str] = []
     for source in sources:
         base = slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
@@ -116,7 +152,7 @@ def _names(sources: Sequence[Path]) -> list[str]:
     return names
 
 
-def _in_order(variants: Sequence[str]) -> Iterator[Transform]:
+def in_order(variants: Sequence[str]) -> Iterator[Transform]:
     """The transforms asked for, each after the one it is made from."""
     done: set[str] = {"source"}
     wanted = list(dict.fromkeys(variants))
@@ -140,28 +176,26 @@ def _prove(plan: Plan, parent: Bundle, variant: Bundle) -> None:
 
 
 def _record(
-    made: dict[str, Bundle],
-    plans: dict[str, Plan],
-    results: Sequence[GateResult],
-    options: dict[str, Any],
+    work: Work, results: Sequence[GateResult], engine: str, options: dict[str, Any]
 ) -> BuildRecord:
-    source = made["source"]
+    source = work.made["source"]
+    steps = sorted(work.steps, key=lambda step: step.variant)
     verdicts = {
-        name: worst(result.verdict for result in results if result.variant == name)
-        for name in plans
+        step.variant: worst(result.verdict for result in results if result.variant == step.variant)
+        for step in steps
     }
     return BuildRecord(
         name=source.name,
         skilljuror_version=skilljuror.__version__,
-        engine="plan",
+        engine=engine,
         options=options,
         tokenizer=tokenizer_name(),
         source=manifest("source", None, source),
         variants=tuple(
-            manifest(name, plan.parent, made[name], verdicts[name])
-            for name, plan in sorted(plans.items())
+            manifest(step.variant, step.parent, work.made[step.variant], verdicts[step.variant])
+            for step in steps
         ),
-        plans={name: plan_to_json(plan) for name, plan in sorted(plans.items())},
+        plans={step.variant: plan_to_json(step.plan) for step in steps if step.plan},
         issues=tuple(
             {
                 "rule": issue.rule,
@@ -183,7 +217,8 @@ def load_build(target: Path) -> BuildRecord:
 def verify_build(target: Path) -> tuple[str, ...]:
     """Every reason why the build on disk is not what its record says; empty means proved again.
 
-    The origin variant stands for the source, which is not asked for.
+    The origin variant stands for the source, which is not asked for. Of a variant without a plan
+    only the digest is compared: its gates are all there is to say about its text.
     """
     record = load_build(target)
     made: dict[str, Bundle] = {}
@@ -197,6 +232,8 @@ def verify_build(target: Path) -> tuple[str, ...]:
     if "origin" in made and made["origin"].digest == record.source.tree_digest:
         made["source"] = made["origin"]
     for entry in record.variants:
+        if entry.variant not in record.plans:
+            continue
         plan = plan_from_json(record.plans[entry.variant])
         parent = made.get(entry.parent or "")
         if parent is None:

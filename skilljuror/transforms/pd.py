@@ -98,10 +98,11 @@ def _draft(parent: Bundle, sources: Sources, flat: FlatSkill, budget: Budget, me
     layout = Layout(parent, sources, flat)
     layout.add_sections(moved, merge)
     layout.add_carried()
-    return Draft(layout, _root(layout, kept, Routing(layout).rows()))
+    return Draft(layout, root_page(layout, kept, Routing(layout).rows()))
 
 
-def _root(layout: Layout, kept: Sequence[Group], rows: Sequence[Row]) -> Page:
+def root_page(layout: Layout, kept: Sequence[Group], rows: Sequence[Row]) -> Page:
+    """The root: frontmatter, what stays, and the routing table."""
     flat = layout.flat
     page = Page(flat.path, layout.sources)
     page.copy(flat.path, 1, flat.document.skip)
