@@ -29,12 +29,14 @@ _FAILED = re.compile(
     r"|can't open file|Permission denied",
     re.MULTILINE,
 )
-_CUT = (
-    "tokens truncated", "characters truncated", "lines truncated", "output truncated", "[truncated]",
-    "<truncated", "truncated by", "response clipped", "output too large", "truncated output",
-    "content truncated", "observation truncated", "elided_chars", "lines omitted", "characters omitted",
-)  # fmt: skip
-"""Marks of a harness that left out a part."""
+_CUT = ("truncated", "omitted", "clipped", "elided", "output too large", "total output lines")
+_NOTICE = re.compile(
+    r"\d[\d,]* (?:tokens|characters|chars|bytes|lines) truncated ?(?:…|\.\.\.|\]|\))"
+    r"|^[ \t]*[\[<(.…][^\n]{0,80}(?:truncated|omitted|clipped|elided)"
+    r"|^(?:output too large|warning: truncated output|total output lines: \d)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What a harness writes where it left out a part; a file that talks of truncation is none."""
 _EDGE = 4000
 """Characters at the end of an output that are searched for a failure."""
 
@@ -81,6 +83,7 @@ class Output:
         self.text = output_of(result) + more
         if is_screen(self.text[:100]):
             self.text = screen_output(self.text, command)
+        self._head = result.text[:600] if result is not None else ""
         self.ok = succeeded(result)
         self.answered = result is not None
 
@@ -92,8 +95,8 @@ class Output:
     @cached_property
     def cut(self) -> bool:
         """Whether the harness says that it left out a part."""
-        text = self.text.lower()
-        return any(mark in text for mark in _CUT)
+        text = f"{self._head}\n{self.text}".lower()
+        return any(mark in text for mark in _CUT) and bool(_NOTICE.search(text))
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""

@@ -148,6 +148,24 @@ def test_lines_are_counted_where_no_text_is_known(command, output, exposed, line
     assert (event.content_exposed, event.lines) == (exposed, lines)
 
 
+@pytest.mark.parametrize(
+    ("note", "exposed"),
+    [
+        ("…1234 tokens truncated…", "partial"),
+        ("[12 lines truncated]", "partial"),
+        ("... [300 characters truncated] ...", "partial"),
+        ("[... Observation truncated due to length ...]", "partial"),
+        ("Output too large (40KB). Full output saved to: /x", "partial"),
+        ("<response clipped>", "partial"),
+        ("Say so where the output is truncated.", "full"),
+        ("Lines may be omitted from the ledger.", "full"),
+    ],
+)
+def test_what_a_harness_left_out(note, exposed):
+    (event,) = found(ran(f"cat {BUNDLE}/SKILL.md", f"{SKILL}{note}\n"))
+    assert event.content_exposed == exposed
+
+
 def test_two_skill_files_in_one_output_part_at_their_front_matter():
     other = "---\nname: other\n---\n# Other\nThat is all.\n"
     command = f"sed -n '1,220p' {BUNDLE}/SKILL.md && sed -n '1,180p' {ROOT}/other/SKILL.md"
