@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
@@ -11,7 +12,9 @@ from skilljuror.gates.target import Site, Target, told
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import VARIANTS, load_build
+from skilljuror.pipeline.build import RECORD, VARIANTS, load_build
+from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.stats.rates import wilson
 
 SOURCE = "origin"
@@ -143,3 +146,42 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
         name=f"{len(reports)} sources", policy=first.policy, seed=first.seed, sites=first.sites,
         rows=tuple(rows), slips=slips,
     )  # fmt: skip
+
+
+class _Work(NamedTuple):
+    build: Path
+    policy: str
+    sites: int
+    seed: int
+
+
+def assay_many(
+    folders: Sequence[Path],
+    *,
+    policy: str = "llm",
+    sites: int = 2,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Listener = silent,
+) -> AssayReport:
+    """One report over builds, or over folders that hold builds. Raises StudyError for neither."""
+    work = [_Work(build, policy, sites, seed) for folder in folders for build in _builds(folder)]
+    reports = {}
+    for item, report in each(_assay_one, work, jobs):
+        reports[item.build] = report
+        progress(Progress("assay", len(reports), len(work), report.name))
+    ordered = [reports[item.build] for item in work]
+    return ordered[0] if len(ordered) == 1 else pooled(ordered)
+
+
+def _assay_one(work: _Work) -> AssayReport:
+    return assay(work.build, work.policy, sites=work.sites, seed=work.seed)
+
+
+def _builds(folder: Path) -> list[Path]:
+    if (folder / RECORD).is_file():
+        return [folder]
+    found = sorted(path.parent for path in folder.glob(f"*/{RECORD}"))
+    if not found:
+        raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
+    return found

@@ -1,0 +1,99 @@
+"""Commands that prove a build and weigh its gates: verify, assay, explain."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Jobs, Json
+from skilljuror.cli.output import emit, progress, table
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("verify")(verify)
+    app.command("assay")(assay)
+    app.command("explain")(explain)
+
+
+def verify(
+    build: Annotated[Path, typer.Argument(metavar="DIR", help="A build.")],
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Prove a build again from the files on disk: nothing lost, nothing made up."""
+    from skilljuror.pipeline.build import verify_build
+
+    problems = verify_build(build)
+
+    def human() -> None:
+        for problem in problems:
+            print(f"  {problem}")
+        print(f"{build}: " + (f"{len(problems)} problems" if problems else "proved again"))
+
+    emit({"proved": not problems, "problems": list(problems)}, json, human)
+    if problems:
+        raise typer.Exit(1)
+
+
+def assay(
+    builds: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Builds.")],
+    sites: Annotated[
+        int, typer.Option("--sites", min=1, help="Places per mutation and variant.")
+    ] = 2,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice of places.")] = 0,
+    policy: Annotated[str, typer.Option("--policy", help="strict or llm.")] = "llm",
+    jobs: Jobs = 1,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Plant drift and harmless edits into accepted variants: how many would the gates catch?"""
+    from skilljuror.pipeline.assay import assay_many
+
+    with progress(json) as listener:
+        report = assay_many(
+            builds, policy=policy, sites=sites, seed=seed, jobs=jobs, progress=listener
+        )
+    emit(report, json, lambda: _tell(report))
+
+
+def _tell(report: Any) -> None:
+    rows = [
+        (
+            "drift" if row.drift else "harmless", row.mutation, row.mutants, row.equivalent,
+            row.flagged, row.failed, row.rate, row.low, row.high,
+        )
+        for row in report.rows
+    ]  # fmt: skip
+    columns = (
+        "kind",
+        "mutation",
+        "planted",
+        "equivalent",
+        "flagged",
+        "failed",
+        "rate",
+        "from",
+        "to",
+    )
+    table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
+    print("flagged = a verdict other than pass; equivalent mutants are left out; 95 % intervals")
+
+
+def explain(
+    rule: Annotated[
+        str | None, typer.Argument(metavar="RULE", help="Without it: every rule.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """What a gate's rule means, why it matters, and how to mend a finding."""
+    from skilljuror.gates.rules import RULES, explain
+
+    if rule is not None:
+        text = explain(rule)
+        emit({"rule": rule, "text": text}, json, lambda: print(text))
+        return
+    rows = [(name, entry.severity, entry.what) for name, entry in sorted(RULES.items())]
+    payload = [{"rule": name, "severity": severity, "what": what} for name, severity, what in rows]
+    emit(payload, json, lambda: table(("rule", "severity", "found"), rows))
