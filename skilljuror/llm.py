@@ -74,6 +74,8 @@ class ModelDoor:
             self.known[row["key"]] = Answer(**row)
         self.spent_usd = 0.0
         """Known cost of the calls made through this door, US dollars."""
+        self.asked: list[Answer] = []
+        """Every answer given through this door in order, those from the log included."""
 
     def ask(self, messages: Sequence[Message], repeat: int = 0, form: Any = None) -> Answer:
         """One answer; from the log where it was asked before. `repeat` asks anew on purpose.
@@ -83,6 +85,7 @@ class ModelDoor:
         asked = [dict(message) for message in messages]
         key = digest_json([self.choice.model, self.choice.params, asked, repeat])
         if key in self.known:
+            self.asked.append(self.known[key])
             return self.known[key]
         if self.budget_usd is not None and self.spent_usd >= self.budget_usd:
             raise ModelError(
@@ -92,6 +95,7 @@ class ModelDoor:
         answer = self._call(key, asked, form)
         self.spent_usd += answer.cost_usd or 0.0
         self.known[key] = answer
+        self.asked.append(answer)
         if self.calls is not None:
             append_jsonl(self.calls, answer)
         return answer
@@ -124,7 +128,8 @@ class ModelDoor:
             ]
         raise ModelError(
             f"{self.choice.model!r} gave no usable {kind.__name__} in"
-            f" {self.choice.retries + 1} tries: {reason}"
+            f" {self.choice.retries + 1} tries: {reason}; the answers are kept in the log: allow more"
+            " retries, change a parameter or take another model"
         )
 
     def _call(self, key: str, messages: list[dict[str, str]], form: Any) -> Answer:
@@ -193,7 +198,8 @@ def _reason(error: ValidationError) -> str:
     return f"{'.'.join(map(str, problem['loc'])) or 'the whole'}: {problem['msg']}"
 
 
-def as_data(name: str, text: str) -> str:
-    """Foreign text as delimited data: nothing in it is an instruction to the model."""
-    body = json.dumps(text, ensure_ascii=False).replace("<", "\\u003c")
+def as_data(name: str, value: Any) -> str:
+    """Foreign text, or JSON values that hold it, as delimited data: one line of JSON that cannot
+    close its own tag. Nothing in it is an instruction to the model."""
+    body = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
     return f"<{name} json>\n{body}\n</{name}>"
