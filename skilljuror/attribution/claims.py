@@ -79,20 +79,19 @@ class Claims:
     def _accesses(self, call: Call, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
-        patch = call.written or ""
-        if call.action in {"edit", "other"} and "*** Begin Patch" in (
-            patch or str(call.arguments.get("input", ""))
-        ):
-            return patch_accesses(
-                patch or str(call.arguments.get("input", "")), call.workdir or self.cwd
-            )
-        if call.action in {"read", "write", "edit", "search", "list"} and (
-            call.path or call.pattern
-        ):
-            return [self._tool(call)]
-        if call.action == "other":
-            return self._unknown_tool(call)
-        return []
+        patch = call.written or str(call.arguments.get("input", ""))
+        if call.action in {"edit", "other"} and "*** Begin Patch" in patch:
+            return patch_accesses(patch, call.workdir or self.cwd)
+        if call.action in _FILE_TOOLS and (call.path or call.pattern):
+            return self._file_tool(call)
+        return self._unknown_tool(call) if call.action == "other" else []
+
+    def _file_tool(self, call: Call) -> list[Access]:
+        """A read or a listing counts only in a bundle; a search or a write may reach further."""
+        if call.action in {"read", "list"}:
+            named = self._relevant(f"{call.path} {call.pattern}", self._folder(call))
+            return [self._tool(call)] if named else []
+        return [self._tool(call)]
 
     def _command(self, call: Call, agent: str) -> list[Access]:
         text = (call.command or "")[:MAX_COMMAND]
