@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from skilljuror import __version__
-from skilljuror.cli import check, construct, doctor, proof, read, study
+from skilljuror.cli import check, construct, doctor, logs, proof, read, study
 from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (study, construct, check, proof, read, doctor):
+for group in (study, construct, check, proof, read, logs, doctor):
     group.register(app)
 
 

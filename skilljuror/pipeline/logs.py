@@ -1,17 +1,19 @@
 """Foreign logs: which files are captures of one run, and reading one run again."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import StudyError, TrajectoryError
+from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Found
-from skilljuror.parsers.captures import Choice, capture, choose
+from skilljuror.parsers.captures import Capture, Choice, capture, choose
 from skilljuror.parsers.discover import discover
 from skilljuror.parsers.kin import kin_of
 from skilljuror.parsers.read import read
@@ -40,6 +42,39 @@ class ReadLogs(Struct, frozen=True):
     """The runs to count, each once."""
 
 
+class LogEvents(Struct, frozen=True):
+    """The resource events of one run, or why a file has none."""
+
+    source: str
+    """Main raw log of the run, which the lines of its events count in; else the file."""
+    events: tuple[ResourceEvent, ...] = ()
+    """The events, in order of occurrence."""
+    problem: str | None = None
+    """Why the file cannot be read; None when it can."""
+
+
+def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> Iterator[LogEvents]:
+    """The resource events of logs, run by run as they are read, in the order of discovery.
+
+    A file that was named is always told. Of files found in folders each run is told once,
+    and those that no format claims are passed over.
+    """
+    found = discover(paths)
+    for one in found:
+        if one.format is None and one.named:
+            yield LogEvents(str(one.source.path), problem=one.problem)
+    named = [LogGroup((one,)) for one in found if one.format and one.named]
+    for group in (*named, *group_captures(one for one in found if one.format and not one.named)):
+        rows, runs = _runs(group)
+        for row in rows:
+            if row.status == "error":
+                yield LogEvents(row.path, problem=row.reason)
+        for choice, trajectory in runs:
+            if choice.kept:
+                kept = replace(trajectory, trajectory=choice.key)
+                yield LogEvents(choice.capture.source, attribute(kept, manifest).events)
+
+
 def group_captures(found: Iterable[Found]) -> list[LogGroup]:
     """Sources grouped by the session their first bytes name; in order of the first of each."""
     groups: dict[str, list[Found]] = {}
@@ -59,22 +94,29 @@ def session_hint(found: Found) -> str:
 
 def read_group(group: LogGroup) -> ReadLogs:
     """Parse a group, count each run once and analyse what is counted."""
-    rows: list[SourceRow] = []
-    parsed: list[tuple[Found, Trajectory]] = []
-    for found in group.found:
-        runs, row = _parse(found)
-        rows.append(row)
-        parsed.extend((found, run) for run in runs)
-    captures = [capture(str(found.source.path), run) for found, run in parsed]
+    rows, runs = _runs(group)
     counted: list[Ingested] = []
     lost: dict[str, str] = {}
-    for choice, (_, trajectory) in zip(choose(captures), parsed, strict=True):
+    for choice, trajectory in runs:
         if choice.kept:
             counted.append(_analysed(choice, trajectory))
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}
     return ReadLogs(tuple(_settled(row, lost, winners) for row in rows), tuple(counted))
+
+
+def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory]]]:
+    """A row per file, and every run in the group with what becomes of it."""
+    rows: list[SourceRow] = []
+    parsed: list[Trajectory] = []
+    captures: list[Capture] = []
+    for found in group.found:
+        runs, row = _parse(found)
+        rows.append(row)
+        parsed.extend(runs)
+        captures.extend(capture(row.path, run) for run in runs)
+    return rows, list(zip(choose(captures), parsed, strict=True))
 
 
 def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:

@@ -1,0 +1,62 @@
+"""Commands that look at raw logs without a study: events."""
+
+import json as machine
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Json
+
+FIELDS = (
+    "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
+    "class", "kind", "via", "ok", "content_exposed", "lines", "witness", "phantom", "bundled",
+    "note",
+)  # fmt: skip
+"""Fields of an event as printed; `source` is the raw log that `line` counts in unless `file` is."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("events")(events)
+
+
+def events(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
+    bundle: Annotated[
+        Path | None,
+        typer.Option("--bundle", metavar="DIR", help="The skills that were offered, if known."),
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Which Skill resources the agents touched: one JSON object per event and line, as read."""
+    from skilljuror.pipeline.logs import events_of
+    from skilljuror.pipeline.offered import manifest_of
+
+    manifest = manifest_of(bundle, None, None) if bundle else None
+    failed = False
+    for run in events_of(paths, manifest):
+        for event in run.events:
+            print(machine.dumps(_row(run.source, event)))
+        if run.problem is not None:
+            failed = True
+            _tell_problem(run.source, run.problem, json)
+        sys.stdout.flush()
+    if failed:
+        raise typer.Exit(1)
+
+
+def _row(source: str, event: Any) -> dict[str, Any]:
+    known = {"source": source, "class": event.resource_class}
+    return {name: known[name] if name in known else getattr(event, name) for name in FIELDS}
+
+
+def _tell_problem(source: str, problem: str, as_json: bool) -> None:
+    if as_json:
+        error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
+        print(machine.dumps({"error": {**error, "exit_code": 1}}))
+    else:
+        message = problem if source in problem else f"{source!r}: {problem}"
+        print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
