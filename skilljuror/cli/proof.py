@@ -1,4 +1,4 @@
-"""Commands that prove a build and weigh its gates: verify, assay, explain."""
+"""Commands that prove a build and weigh its gates: verify, diff, assay, explain."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from skilljuror.cli.output import emit, progress, table
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("verify")(verify)
+    app.command("diff")(diff)
     app.command("assay")(assay)
     app.command("explain")(explain)
 
@@ -34,6 +35,46 @@ def verify(
     emit({"proved": not problems, "problems": list(problems)}, json, human)
     if problems:
         raise typer.Exit(1)
+
+
+def diff(
+    build: Annotated[Path, typer.Argument(metavar="DIR", help="A build.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A variant, or source.")] = "baseline",
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one.")] = "pd",
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page, too.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show where every unit of the source went in two variants."""
+    from skilljuror.pipeline.differences import differences
+    from skilljuror.reports.units import write_units
+
+    found = differences(build, a, b)
+    if html is not None:
+        write_units(found, html)
+    emit(found, json, lambda: _tell_diff(found, html))
+
+
+def _tell_diff(found: Any, html: Path | None) -> None:
+    def place(where: Any) -> str:
+        return "not found" if where is None else f"{where.file}:{where.start}-{where.end}"
+
+    rows = [
+        (
+            place(passage.source), " › ".join(passage.headings[-2:]),
+            place(passage.a), place(passage.b), len(passage.units),
+        )
+        for passage in found.passages
+    ]  # fmt: skip
+    table(("source", "under", found.a, found.b, "units"), rows)
+    print(
+        f"{found.units} units; {found.moved} stand in differently named files;"
+        f" not found: {found.lost_a} in {found.a}, {found.lost_b} in {found.b}"
+    )
+    if html is not None:
+        print(f"page: {html}")
 
 
 def assay(
