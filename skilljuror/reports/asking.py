@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from skilljuror.queries.run import Reader, Result, run
+from skilljuror.queries.catalog import Query
+from skilljuror.queries.run import Reader, Result, query, run
+from skilljuror.reports.computed import COMPUTED
 
 PRIVATE = frozenset(
     {
@@ -25,12 +27,19 @@ class Ask:
         self.quotes = quotes
         """Whether words and paths of logs may be shown."""
 
-    def __call__(self, name: str) -> Result:
-        """The answer to a named question with its default parameters."""
-        if name not in self._answers:
-            params = {} if self.quotes or name != "source_counts" else {"reasons": "no"}
-            self._answers[name] = self._shown(name, run(self._reader, name, **params))
-        return self._answers[name]
+    def __call__(self, name: str, **params: str) -> Result:
+        """The answer to a named question, or a computed table."""
+        key = " ".join([name, *(f"{param}={value}" for param, value in sorted(params.items()))])
+        if key not in self._answers:
+            self._answers[key] = self._answer(name, params)
+        return self._answers[key]
+
+    def _answer(self, name: str, params: dict[str, str]) -> Result:
+        if name in COMPUTED:
+            return COMPUTED[name].make(self)
+        if name == "source_counts" and not self.quotes:
+            params = {**params, "reasons": "no"}
+        return self._shown(name, run(self._reader, name, **params))
 
     def one(self, name: str) -> dict[str, Any]:
         """The only row of an answer; empty when there is none."""
@@ -45,3 +54,8 @@ class Ask:
             tuple(found.columns[i] for i in kept),
             [tuple(row[i] for i in kept) for row in found.rows],
         )
+
+
+def about(name: str) -> Query:
+    """The documentation of a question or of a computed table."""
+    return COMPUTED[name].about(name) if name in COMPUTED else query(name)

@@ -14,6 +14,7 @@ from skilljuror.queries.run import Result, catalog
 from skilljuror.reports.asking import Ask
 from skilljuror.reports.bars import condition_bars, interval_picture
 from skilljuror.reports.canvas import SCRIPTED, Drawing
+from skilljuror.reports.computed import COMPUTED
 from skilljuror.reports.figures import drawings
 from skilljuror.reports.formatting import points
 from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted
@@ -42,7 +43,7 @@ def write_page(ask: Ask, first: Headline, target: Path) -> Path:
 
 def _clean(target: Path) -> None:
     """An earlier report may hold quotes that this one must not."""
-    for name in ("headline", *(entry.name for entry in catalog())):
+    for name in ("headline", *COMPUTED, *(entry.name for entry in catalog())):
         for path in (f"tables/{name}.csv", f"figures/{name}.csv", f"figures/{name}.svg"):
             (target / path).unlink(missing_ok=True)
 

@@ -64,6 +64,7 @@ STUDY = (
                 "condition", "resource", "unit", "coverage", "attempt", "attempt_reason", "success",
                 "success_reason", "yield", "yield_reason",
             )),
+            Panel("ratios"),
             Panel("win_tie_loss"),
             Panel("sensitivity"),
             Panel("task_deltas", (
@@ -82,6 +83,7 @@ STUDY = (
                 "condition", "readable", "skill_step_share", "skill_token_share", "skill_text_share",
                 "support_read_trials", "script_trials", "helper_trials", "fanout", "fanout_support",
             )),
+            Panel("contrasts"),
             Panel("timing"),
             Panel("uptake", (
                 "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
@@ -93,6 +95,10 @@ STUDY = (
             Panel("resources", folded=True),
             Panel("events_by_kind", folded=True),
             Panel("never_opened", folded=True),
+            Panel("evidence", (
+                "run", "step", "line", "skill", "resource", "kind", "ok", "label", "category",
+                "source_quote", "action_quote",
+            ), folded=True, limit=60),
         ),
         ("timing_bins", "exposure_curve"),
     ),
@@ -114,6 +120,7 @@ STUDY = (
         "or contaminated is listed here.",
         (
             Panel("coverage"),
+            Panel("provenance"),
             Panel("quality_flags"),
             Panel("source_counts"),
             Panel("nulls", folded=True),

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.queries.run import query
-from skilljuror.reports.asking import Ask
+from skilljuror.reports.asking import Ask, about
 from skilljuror.reports.canvas import Drawing
+from skilljuror.reports.computed import COMPUTED, SOURCE
 from skilljuror.reports.formatting import DASH, is_number, label, shown
 from skilljuror.reports.sections import Panel, Section
 
@@ -58,6 +58,8 @@ class TableView:
     """Folded away at first."""
     definitions: tuple[tuple[str, str], ...]
     """Definitions of all columns that have one, those off the page too."""
+    source: str
+    """Name of the question to ask for the numbers, or for those a computed table starts from."""
     sql: str
     """The SQL that gives the numbers, without the comments at its head."""
 
@@ -86,7 +88,7 @@ def section_view(ask: Ask, section: Section, figures: list[Drawing]) -> SectionV
 
 def table_view(ask: Ask, panel: Panel) -> TableView:
     """One question with its answer."""
-    found, asked = ask(panel.query), query(panel.query)
+    found, asked = ask(panel.query), about(panel.query)
     wanted = panel.columns or found.columns
     names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
     rows = found.records()
@@ -106,6 +108,7 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
         total=len(rows),
         folded=panel.folded,
         definitions=tuple(asked.definitions.items()),
+        source=SOURCE if panel.query in COMPUTED else "",
         sql=_body(asked.sql),
     )
 

@@ -27,7 +27,10 @@ def open_write(path: Path) -> Iterator[Store]:
 
     Raises StoreError when the file is foreign, damaged, newer or in use.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unusable(path, f"cannot be made ({error.strerror})") from error
     connection = _connect(path, read_only=False)
     try:
         with reported(path):
@@ -74,7 +77,7 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error
     except duckdb.IOException as error:
-        if "lock" in str(error):
+        if "Could not set lock" in str(error):
             raise _busy(path, "another process") from error
         raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
     except duckdb.Error as error:
@@ -85,14 +88,17 @@ def _looks_like_duckdb(path: Path) -> bool:
     """Looked at before DuckDB does, which would fetch an extension to read a SQLite file."""
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        return file.read(16)[_MAGIC] == b"DUCK"
+    try:
+        with path.open("rb") as file:
+            return file.read(16)[_MAGIC] == b"DUCK"
+    except OSError as error:
+        raise _unusable(path, f"cannot be read ({error.strerror})") from error
 
 
 def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     found = schema.version(connection)
     if found is None:
-        raise _unusable(path, "is a DuckDB database, but not one of skilljuror")
+        raise _unusable(path, "is not a database of this version of skilljuror")
     if found > schema.latest_version():
         raise _unusable(
             path,

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import duckdb
 
 from skilljuror.errors import StoreError
+from skilljuror.files import sha256
 
 FOLDER = Path(__file__).parent / "schema"
 _FILE_NAME = re.compile(r"(\d{3})_([a-z0-9_]+)\.sql")
 _OBJECT = re.compile(r"CREATE (TABLE|VIEW) ([a-z_]+) ")
 _COLUMN = re.compile(r"    (?:[^-]* AS )?([a-z_0-9]+)[ ,][^-]*-- (.+)")
-_HISTORY = "INSERT INTO schema_history VALUES (?, ?)"
+_HISTORY = "INSERT INTO schema_history VALUES (?, ?, ?)"
 _OBJECTS = """
 SELECT 'table', table_name, comment FROM duckdb_tables() WHERE NOT internal
 UNION ALL
@@ -107,19 +108,21 @@ def apply(connection: duckdb.DuckDBPyConnection, after: int = 0, upto: int | Non
         connection.execute("BEGIN")
         connection.execute(file.sql)
         connection.execute(";\n".join(comments(file.sql)))
-        connection.execute(_HISTORY, [file.version, file.name])
+        connection.execute(_HISTORY, [file.version, file.name, sha256(file.sql.encode())])
         connection.execute("COMMIT")
 
 
 def version(connection: duckdb.DuckDBPyConnection) -> int | None:
-    """Version of a database: 0 when it is empty, None when it is not one of ours."""
-    names = {
-        row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
-    }
-    if "schema_history" not in names:
-        return None if names else 0
+    """Version of a database: 0 when it is empty, None when it is not one of ours, or was given
+    other files than ours under the same numbers."""
+    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    if ("schema_history",) not in tables:
+        return None if tables else 0
     try:
-        row = connection.execute("SELECT max(version) FROM schema_history").fetchone()
+        given = connection.execute("SELECT version, sha256 FROM schema_history").fetchall()
     except duckdb.BinderException:
         return None
-    return int(row[0]) if row and row[0] is not None else None
+    ours = {file.version: sha256(file.sql.encode()) for file in schema_files()}
+    if any(ours.get(number, digest) != digest for number, digest in given):
+        return None
+    return max((number for number, _ in given), default=None)

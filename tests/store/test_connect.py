@@ -88,7 +88,17 @@ def foreign(path, _: bytes) -> None:
 def newer(path, good: bytes) -> None:
     path.write_bytes(good)
     with duckdb.connect(str(path)) as connection:
-        connection.execute("INSERT INTO schema_history VALUES (999, 'future')")
+        connection.execute("INSERT INTO schema_history VALUES (999, 'future', '')")
+
+
+def other_schema(path, good: bytes) -> None:
+    path.write_bytes(good)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE schema_history SET sha256 = 'other' WHERE version = 1")
+
+
+def newer_storage(path, good: bytes) -> None:
+    path.write_bytes(good[:12] + b"\xff\x7f" + good[14:])
 
 
 def same_table_name(path, _: bytes) -> None:
@@ -106,6 +116,8 @@ UNUSABLE = {
     "foreign": foreign,
     "same_table_name": same_table_name,
     "newer": newer,
+    "newer_storage": newer_storage,
+    "other_schema": other_schema,
 }
 
 
@@ -134,6 +146,13 @@ def test_a_missing_database_names_the_command(tmp_path):
     with pytest.raises(StoreError, match="skilljuror ingest"), open_read(tmp_path / "none.duckdb"):
         pass
     assert not (tmp_path / "none.duckdb").exists()
+
+
+def test_a_database_below_a_file_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    below = tmp_path / "file" / "study.duckdb"
+    with pytest.raises(StoreError, match="cannot be made"), open_write(below):
+        pass
 
 
 HOLD = """
@@ -185,3 +204,17 @@ def test_a_kill_after_a_batch_loses_nothing(path):
     subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     with open_read(path) as reader:
         assert reader.rows("SELECT trajectory FROM trajectories").rows == [("t1",)]
+
+
+def test_results_become_parquet_with_their_own_types(path):
+    import io
+
+    import pyarrow.parquet as pq
+
+    from skilljuror.store.export import to_parquet
+
+    with open_read(path) as reader:
+        found = reader.rows("SELECT 1 AS a, 'x' AS a, NULL AS b, MAP {'k': 1.5} AS c, [1, 2] AS d")
+    table = pq.read_table(io.BytesIO(to_parquet(found)))
+    assert table.column_names == ["a", "a_2", "b", "c", "d"]
+    assert table.column("a").to_pylist() == [1]

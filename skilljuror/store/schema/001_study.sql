@@ -3,7 +3,8 @@
 -- One row per schema file that this database has been given, in order.
 CREATE TABLE schema_history (
     version INTEGER NOT NULL,  -- Number of the schema file.
-    name VARCHAR NOT NULL  -- Name of the schema file, without its number.
+    name VARCHAR NOT NULL,  -- Name of the schema file, without its number.
+    sha256 VARCHAR NOT NULL  -- Digest of the schema file as applied.
 );
 
 -- The frozen plan, one row; empty in observed mode.
