@@ -55,6 +55,8 @@ class Claims:
     """Path of a copy -> the bundled file it was made from."""
     here: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
+    folders: dict[str, bool] = field(default_factory=dict)
+    """Folder -> whether it lies in a bundle, as far as asked."""
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
@@ -117,8 +119,7 @@ class Claims:
 
     def _moved(self, agent: str, folder: str | None) -> None:
         """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
-        inside = folder is not None and self.catalog.locate(folder + "/x") is not None
-        if folder is not None and inside and self.keeps_folder:
+        if folder is not None and self.keeps_folder and self._inside(folder):
             self.here[agent] = folder
         else:
             self.here.pop(agent, None)
@@ -131,10 +132,17 @@ class Claims:
     def _relevant(self, text: str, folder: str | None) -> bool:
         if self.catalog.named_in(text):
             return True
-        if folder and self.catalog.locate(folder + "/x"):
+        if folder and self._inside(folder):
             return True
-        made = [*self.scripts, *self.copies]
-        return any(path.rpartition("/")[2] in text for path in made)
+        return any(
+            path.rpartition("/")[2] in text for made in (self.scripts, self.copies) for path in made
+        )
+
+    def _inside(self, folder: str) -> bool:
+        """Whether a folder lies in a bundle."""
+        if folder not in self.folders:
+            self.folders[folder] = self.catalog.locate(folder + "/x") is not None
+        return self.folders[folder]
 
     def _tool(self, call: Call) -> Access:
         kind = "list" if _names_only(call) else call.action
