@@ -17,13 +17,14 @@ STOP = re.compile(
     r"use|used|what|when|where|which|whole|will|with|you|your)"
 )
 HEADING, FENCE = re.compile(r"(#{1,6})\s+(.*\S)"), re.compile(r" {0,3}(`{3,}|~{3,})")
-SETTING = re.compile(r"\s*(?:[-*+]\s+)?([^:=|<>]{2,70}?)\s*[:=]\s+(\S.*)")
+SETTING = re.compile(r"(?:[-*+]\s+)?([^\s:=|<>][^:=|<>]{1,69}?)\s*[:=]\s+(\S.*)")
 SENTENCE = re.compile(r"(?:^|[.;]\s+|[-*]\s+)([\w ,()-]{3,70}?) (?:is|are) (`[^`]+`)")
 MENTION = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:md|py)\b")
-COMMAND = re.compile(r"\s*\$?\s*(python3 (\S+).*\S)\s*")
-BLANK = re.compile(r"(\w+)[ \t]*=[ \t]*(?:None)?[ \t]*(?:#[ \t]*(.*))?")
+COMMAND = re.compile(r"(?:\$ )?(python3 (\S+).*)")
+BLANK = re.compile(r"(\w+)[ \t]*=(?:[ \t]*None)?[ \t]*(?:#[ \t]*(.*))?")
 STUB = re.compile(r"^def (\w+)\((\w*)[^\n]*\n(?:[ \t][^\n]*\n|\n)*?[ \t]+\.\.\.$", re.M)
 HELPER = re.compile(r"Helper implementation for `([^`]+)`")
+LONGEST = 1_000  # characters of a line that are searched for statements
 Words = frozenset[str]
 
 
@@ -98,21 +99,22 @@ class Page:
         header: list[str] = []
         for number in run:
             text = self.seen[number]
-            fence, title, row = FENCE.match(text), HEADING.match(text), cells(text)
-            if mark and fence and fence[1].startswith(mark) and not text.strip().strip(mark[0]):
+            line = text.strip()[:LONGEST]
+            fence, title, row = FENCE.match(text), HEADING.match(line), cells(line)
+            if mark and fence and fence[1].startswith(mark) and not line.strip(mark[0]):
                 self.keep_code(headings, "\n".join(code))
                 mark = ""
             elif mark:
                 code.append(text)
-                self.keep_command(text, [*headings, *prose[-3:]])
+                self.keep_command(line, [*headings, *prose[-3:]])
             elif fence:
                 mark, code = fence[1], []
             elif title:
                 headings = (*headings[: len(title[1]) - 1], title[2])
-            elif text.strip():
-                prose.append(text)
+            elif line:
+                prose.append(line)
             header = header if row and header else row
-            for name, about, value in rows(header, row) if row else statements(text):
+            for name, about, value in rows(header, row) if row else statements(line):
                 fact = Fact(words(name), words(about), headings, bare(value), number)
                 self.facts.append(fact)
 
@@ -131,8 +133,7 @@ class Page:
 
 def cells(text: str) -> list[str]:
     """The cells of a table row; empty for any other line."""
-    row = text.strip()
-    return [cell.strip() for cell in row[1:-1].split("|")] if row.startswith("|") else []
+    return [cell.strip() for cell in text[1:-1].split("|")] if text.startswith("|") else []
 
 
 def rows(header: list[str], row: list[str]) -> Iterator[tuple[str, str, str]]:
@@ -154,6 +155,17 @@ def bare(value: str) -> str:
     """A value without the prose around it: its first code span, else up to the first aside."""
     span = re.search(r"`([^`]+)`", value)
     return span[1] if span else re.split(r" \(|[,;.] |  #", value)[0].strip(" *_.,\"'")
+
+
+def mentions(text: str) -> list[str]:
+    """Paths of documents and scripts that a line mentions."""
+    return MENTION.findall(text[:LONGEST])
+
+
+def commands(text: str) -> list[str]:
+    """Lines of a text that are commands."""
+    found = (COMMAND.fullmatch(line.strip()) for line in text.splitlines())
+    return [one[1] for one in found if one]
 
 
 def blanks(file: str, text: str) -> list[Need]:

@@ -93,10 +93,10 @@ class Agent:
     def __init__(self, log: Log, task: str, skills: Path, seed: int) -> None:
         self.log, self.task, self.skills = log, task, skills
         self.rng = rng = random.Random(seed)
-        self.context = rng.randrange(10_000, 36_001, 1_000)  # characters it will read
-        self.lookups = rng.randrange(6, 15)  # reading commands it will run
+        self.context = rng.randrange(8_000, 28_001, 1_000)  # characters it will read
+        self.lookups = rng.randrange(5, 14)  # reading commands it will run
         self.window = rng.randrange(80, 201, 20)  # lines of a document read at once
-        self.sure = rng.uniform(0.95, 1.3)  # score at which an answer is good enough
+        self.sure = rng.uniform(1.0, 1.35)  # score at which an answer is good enough
         self.patience = rng.uniform(0.2, 1.2)  # how much it prefers to go on in an open file
         habits = (0.35, 0.5, 0.8)
         self.searches, self.rereads, self.checks = (rng.random() < odds for odds in habits)
@@ -107,10 +107,10 @@ class Agent:
         self.drafts: dict[str, str] = {}
         self.guesses: dict[reading.Need, str] = {}
         self.refuted: set[tuple[reading.Need, str]] = set()
-        orders = map(reading.COMMAND.fullmatch, task.splitlines())
-        self.orders = [order[1] for order in orders if order]
-        title = words(task.split("\n")[0])
-        self.goal = dict.fromkeys(words(task), 0.4) | dict.fromkeys(title, 1.0)
+        self.orders = reading.commands(task)
+        quoted = words(" ".join(re.findall(r"`([^`.]+)`", task)))
+        self.goal = dict.fromkeys(words(task), 0.4) | dict.fromkeys(quoted, 0.8)
+        self.goal |= dict.fromkeys(words(task.split("\n")[0]), 1.0)
 
     def work(self) -> None:
         """Look, read, act, check, and repair at most twice."""
@@ -140,7 +140,9 @@ class Agent:
             self.needs += found
             self.drafts |= {name: text} if found else {}
         if self.places:
-            text, _ = self.log.run("Skills are on offer: list their files.", f"ls -R {self.skills}")
+            room = f"{self.context} characters in {self.lookups} look-ups"
+            why = f"Skills are on offer: list their files. I have room for {room}."
+            text, _ = self.log.run(why, f"ls -R {shlex.quote(str(self.skills))}")
             for folder, _, names in (part.partition(":\n") for part in text.split("\n\n")):
                 self.known += [f"{folder}/{name}" for name in names.split("\n") if "." in name]
 
@@ -164,7 +166,7 @@ class Agent:
         _, cue, why = self.places.pop((path, first))
         whole = first == 1 and not path.endswith("SKILL.md")
         show = "cat" if whole else f"sed -n '{first},{first + self.window - 1}p'"
-        text, _ = self.log.run(why, f"{show} {path}")
+        text, _ = self.log.run(why, f"{show} {shlex.quote(path)}")
         cut = text.endswith(CUT)
         lines = text.split("\n")[: -2 if cut else -1]
         self.context -= len(text)
@@ -182,7 +184,9 @@ class Agent:
         """Search a long file for what is missing, and note the places of the hits."""
         wanted = "|".join(sorted({word for need in self.missing() for word in words(need.key)}))
         why = f"{self.short(page.path)} is long: search it for what I miss."
-        text, _ = self.log.run(why, f"grep -n -i -E '{wanted}' {page.path} | head -n 40")
+        text, _ = self.log.run(
+            why, f"grep -n -i -E '{wanted}' {shlex.quote(page.path)} | head -n 40"
+        )
         hits = {int(one): line for one, line in re.findall(r"^(\d+):(.*)$", text, re.M)}
         self.context -= len(text)
         for number in sorted(hits.keys() - page.seen.keys()):
@@ -194,7 +198,7 @@ class Agent:
     def follow(self, lines: Iterable[str], source: str, base: float = 0.0) -> None:
         """Note the files that lines mention; a file is as promising as the words around its name."""
         for line in lines:
-            mentions = tuple("/" + one.lstrip("./") for one in reading.MENTION.findall(line))
+            mentions = tuple("/" + one.lstrip("./") for one in reading.mentions(line))
             for path in self.known if mentions else []:
                 if path.endswith(mentions) and path not in self.pages:
                     why = f"{source} says: {line.strip()[:160]}"
@@ -242,7 +246,8 @@ class Agent:
 
     def score(self, key: Words, fact: reading.Fact) -> float:
         """How well a fact's name fits the need, and what it is about fits the task."""
-        held, named = share(key, fact.name | fact.about), share(fact.name, key)
+        held = 0.7 * share(key, fact.name) + 0.3 * share(key, fact.name | fact.about)
+        named = share(fact.name, key)
         if held < 0.5 or named < 0.5:
             return 0.0
         *outer, inner = (self.aim(words(one)) for one in ("", *fact.headings))

@@ -1,0 +1,41 @@
+"""The packaged Skills, built once per session."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from skilljuror.models.study import StudyConfig
+from skilljuror.pipeline.build import build_source
+from tests.examples.trials import EXAMPLES, SETS
+
+
+@pytest.fixture(scope="session")
+def study() -> StudyConfig:
+    text = (EXAMPLES / "study.yaml").read_text(encoding="utf-8")
+    return StudyConfig.model_validate(yaml.safe_load(text))
+
+
+@pytest.fixture(scope="session")
+def variants(tmp_path_factory) -> dict[tuple[str, str], Path]:
+    """(set, variant) -> folder of the built skill folders."""
+    built = {}
+    for source in SETS:
+        target = tmp_path_factory.mktemp("builds") / source.name
+        build_source(source, target, variants=("baseline", "pd"))
+        for variant in ("baseline", "pd"):
+            built[source.name, variant] = target / "variants" / variant
+    return built
+
+
+@pytest.fixture(scope="session")
+def source_of(study):
+    """Task name -> folder of its source Skills."""
+    sources = {Path(task.path).name: EXAMPLES / task.skills for task in study.tasks}
+    return sources.__getitem__
+
+
+@pytest.fixture(scope="session")
+def skills_of(source_of, variants):
+    """(task name, variant) -> folder of the Skills that such a trial is offered."""
+    return lambda task, variant: variants[source_of(task).name, variant]

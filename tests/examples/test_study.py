@@ -1,0 +1,28 @@
+from pathlib import Path
+
+from skilljuror.models.study import NO_SKILL
+from tests.examples.trials import EXAMPLES, TASKS
+
+
+def test_the_study_names_every_task_and_a_source_for_each(study):
+    assert sorted(EXAMPLES / task.path for task in study.tasks) == TASKS
+    assert all(list((EXAMPLES / task.skills).glob("*/SKILL.md")) for task in study.tasks)
+
+
+def test_three_arms_in_five_trials_contrast_pd_with_baseline(study):
+    arms = {condition.name: condition.variant for condition in study.conditions}
+    assert arms == {NO_SKILL: None, "baseline": "baseline", "pd": "pd"}
+    assert study.trials_per_cell == 5
+    assert (study.contrast.treatment, study.contrast.control) == ("pd", "baseline")
+
+
+def test_it_runs_without_a_model_or_a_container(study):
+    assert (study.harness.name, study.agent.name, study.agent.model) == ("local", "scripted", None)
+
+
+def test_every_task_is_described_for_a_reader():
+    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert [task.name for task in TASKS if f"`{task.name}`" not in readme] == []
+    assert [
+        path.name for path in Path(EXAMPLES / "skills").iterdir() if f"`{path.name}`" not in readme
+    ] == []
