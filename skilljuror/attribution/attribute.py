@@ -113,7 +113,7 @@ def _shown(
     kind = claim.access.kind
     if kind == "read":
         if call.action in {"read", "other"}:
-            return tool_read(call, claim, run.prints)
+            return tool_read(call, claim, run.prints, trusted=run.catalog.known)
         foreign = run.catalog.known and not run.catalog.has(*claim.key)
         segment = parts.get(claim.order)
         return read_shown(claim, output, run.prints, segment, foreign=foreign)

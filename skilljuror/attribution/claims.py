@@ -168,14 +168,15 @@ class Claims:
     def _unknown_tool(self, call: Call) -> list[Access]:
         """A tool nobody here knows, given paths: a read, if content comes back."""
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
-        several = call.arguments.get("paths")
+        several = call.arguments.get("paths") or call.arguments.get("include")
         values = [*given, *(several if isinstance(several, list) else ())]
         found: dict[str, Access] = {}
         for value in values:
             if isinstance(value, str) and 0 < len(value) < 1000:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
                 text = f"{call.name} {value}"
-                found.setdefault(path, Access(path, "read", "read-tool", strict=True, text=text))
+                access = Access(path, "read", "read-tool", strict=True, text=text)
+                found.setdefault(path, replace(access, glob=is_glob(path)))
         return list(found.values())
 
     def _locations(self, access: Access, shown: str) -> list[Location]:

@@ -260,35 +260,55 @@ def _counted(view: View, count: int) -> tuple[Exposed, Ranges | None]:
     return "partial", ((start, end),) if count == end - start + 1 else None
 
 
-def tool_read(call: Call, claim: Claim, prints: Fingerprints) -> Shown:
-    """What a file tool shows: the tool itself says which lines."""
+def tool_read(call: Call, claim: Claim, prints: Fingerprints, *, trusted: bool) -> Shown:
+    """What a file tool shows: the tool itself says which lines, else the text does where it is
+    `trusted` (a manifest's, not one learned from an earlier state of the file)."""
     result = call.result
     if result is None:
         return Shown("none", None, None, note="no answer in the log")
-    if result.unchanged:
-        return Shown("none", None, ok=False, note="the harness said the file is unchanged")
-    if result.ok is False:
-        return Shown("none", None, ok=False, note=result.text.strip()[:120])
     output = Output(result)
-    if result.ok is None and len(output.lines) <= 3 and _MISSING.search(output.text[:500]):
-        return Shown("none", None, ok=False, note=output.text.strip()[:120])
+    refused = _refused(result, output)
+    if refused is not None:
+        return Shown("none", None, ok=False, note=refused)
     if not output.text:
-        return _silent(claim.access.view, output)
-    count = len(output.lines)
+        return _dropped(result, claim.access.view)
+    return _tool_lines(result, output, claim, prints, trusted=trusted)
+
+
+def _refused(result: Result, output: Output) -> str | None:
+    """Why a tool gave no content; None where it gave some."""
+    if result.unchanged:
+        return "the harness said the file is unchanged"
+    short = len(output.lines) <= 3
+    if result.ok is False or (result.ok is None and short and says_missing(output.text[:500])):
+        return result.text.strip()[:120]
+    return None
+
+
+def _dropped(result: Result, view: View) -> Shown:
+    """An answer without a text: the status tells what was shown, where there is one."""
+    if not result.ok:
+        return Shown("none", None, ok=None, note="the log says nothing of the result")
+    exposed: Exposed = "full" if view.whole else "partial"
+    return Shown(exposed, None, ok=True, note="the log holds no text of the result")
+
+
+def _tool_lines(
+    result: Result, output: Output, claim: Claim, prints: Fingerprints, *, trusted: bool
+) -> Shown:
+    view, count = claim.access.view, len(output.lines)
     match = prints.match(claim.key, output.lines)
-    witness: Witness = "both" if match else "command"
     quote = next((line.strip()[:120] for line in output.lines if line.strip()), "")
+    size = size_of(output.text)
+    shown = Shown("full", None, True, "both" if match else "command", quote=quote, size=size)
     if result.first_line is not None:
-        shown = Shown("full", None, True, witness, quote=quote, size=size_of(output.text))
-        return _told(result, count, claim.access.view, shown)
-    if match and claim.key in prints.pages:
-        shown = _by_content(claim, match, output, prints)
-        if shown.exposed == "full" or not claim.access.view.whole or output.cut:
-            return shown
-    exposed, lines = _counted(claim.access.view, count)
+        return _told(result, count, view, shown)
+    if match and (trusted or match.full or not view.whole or output.cut):
+        return _by_content(claim, match, output, prints)
+    exposed, lines = _counted(view, count)
     if output.cut:
         exposed, lines = "partial", None
-    return Shown(exposed, lines, True, witness, quote=quote, size=size_of(output.text))
+    return replace(shown, exposed=exposed, lines=lines)
 
 
 def _told(result: Result, count: int, view: View, shown: Shown) -> Shown:

@@ -26,7 +26,9 @@ def message_findings(message: Message, run: Gathered) -> Iterator[Finding]:
     if message.kind == "skill_body" and message.call_id not in _answered(run):
         yield _body(message, run)
     elif message.kind == "reinjected":
-        yield from _reinjected(message, run)
+        yield from _file(message, run, "reinjected")
+    elif message.path and message.kind in {"other", "prompt"}:
+        yield from _file(message, run, "injected")
     elif message.kind == "tree":
         yield from _tree(message, run)
     elif message.kind in {"prompt", "system", "other"} and run.catalog.known:
@@ -93,7 +95,8 @@ def _matched(match: Match, location: Location, run: Gathered, quote: str) -> Sho
     return Shown(exposed, ranges, ok=True, witness="content", quote=quote, size=size)
 
 
-def _reinjected(message: Message, run: Gathered) -> Iterator[Finding]:
+def _file(message: Message, run: Gathered, via: Via) -> Iterator[Finding]:
+    """A file that the harness put into the context without a call."""
     location = run.catalog.locate(message.path) if message.path else None
     if location is None and message.skill:
         location = _skill_location(message.skill, run)
@@ -108,7 +111,7 @@ def _reinjected(message: Message, run: Gathered) -> Iterator[Finding]:
     yield Finding(
         location,
         "read",
-        "reinjected",
+        via,
         shown,
         message.agent,
         message.step,

@@ -42,8 +42,32 @@ def segments(
     if marks:
         return _by_marks(reading, accesses, lines, marks)
     if others:
-        return {}
+        return _after_others(reading, accesses, lines)
     return _by_front_matter(reading, lines) or _by_known(reading, lines, prints)
+
+
+def _after_others(
+    reading: Sequence[Claim], accesses: Sequence[Access], lines: tuple[str, ...]
+) -> dict[int, Segment]:
+    """A SKILL.md printed last begins at its front matter, whatever stands before it."""
+    printed = [one for one in accesses if _prints(one)]
+    last = reading[-1]
+    if len(reading) != 1 or printed[-1] is not last.access:
+        return {}
+    if last.location.resource != "SKILL.md" or last.access.view.spans[:1] == ():
+        return {}
+    starts = _front_matters(lines)
+    alone = len(starts) == 1 and last.access.view.spans[0][0] == 1
+    return {last.order: lines[starts[0] :]} if alone else {}
+
+
+def _front_matters(lines: tuple[str, ...]) -> list[int]:
+    """Where the front matter of a skill begins."""
+    return [
+        at
+        for at, line in enumerate(lines[:-1])
+        if line.strip() == "---" and lines[at + 1].startswith(("name:", "description:"))
+    ]
 
 
 def _prints(access: Access) -> bool:
@@ -136,11 +160,7 @@ def _by_front_matter(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[i
         return {}
     if any(claim.access.view.spans[:1] and claim.access.view.spans[0][0] != 1 for claim in reading):
         return {}
-    starts = [
-        at
-        for at, line in enumerate(lines[:-1])
-        if line.strip() == "---" and lines[at + 1].startswith(("name:", "description:"))
-    ]
+    starts = _front_matters(lines)
     if len(starts) != len(reading) or starts[:1] != [0]:
         return {}
     ends = [*starts[1:], len(lines)]

@@ -196,6 +196,34 @@ def test_a_file_put_back_after_a_compaction_is_a_read():
     assert (event.kind, event.via, event.lines) == ("read", "reinjected", ((1, 3),))
 
 
+def test_a_file_that_the_user_attached_is_a_read():
+    message = Message("main", "other", TAXES, 2, 0, path=f"{BUNDLE}/references/taxes.md")
+    (event,) = events_of(messages=(message,))
+    assert (event.kind, event.via, event.step, event.content_exposed) == (
+        "read",
+        "injected",
+        0,
+        "full",
+    )
+
+
+@pytest.mark.parametrize(("start", "exposed"), [(None, "full"), (20, "partial")])
+def test_a_log_without_texts_says_by_its_status_that_a_tool_read(start, exposed):
+    call = tool("read", Result("", 3, ok=True), path=f"{BUNDLE}/SKILL.md", start=start)
+    (event,) = events_of(call)
+    assert (event.ok, event.content_exposed, event.lines) == (True, exposed, None)
+
+
+def test_an_unknown_tool_that_is_given_paths_reads_them():
+    arguments = {"paths": [f"{BUNDLE}/SKILL.md", "/work/notes.md"]}
+    call = Call(
+        "c1", "mcp__files__read", "other", 2, arguments=arguments, result=Result(SKILL, 3, True)
+    )
+    assert [(one.kind, one.resource, one.via) for one in events_of(call)] == [
+        ("read", "SKILL.md", "read-tool")
+    ]
+
+
 @pytest.mark.parametrize("kind", ["skill_listing", "summary", "prompt", "system", "other", "slash"])
 def test_a_message_that_only_names_the_skill_is_no_event(kind):
     text = f"- ledger: Keep a ledger of sales. (file: {BUNDLE}/SKILL.md)\nuse references/format.md"
