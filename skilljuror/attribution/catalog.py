@@ -124,6 +124,7 @@ class Catalog:
         folder = self._skill_folder(path)
         if folder is not None:
             skill = self.folders[folder]
+            skill = self.names.get(skill, skill)
             return self._location(skill, path[len(folder) + 1 :], bundled=_BUNDLED in folder)
         for root in self.roots:
             if path.startswith(root + "/"):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.models.events import SkillManifest
 from skilljuror.models.trajectory import Call, Message, OfferedSkill, Result
 from tests.attribution.runs import BODY, BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
@@ -248,6 +249,18 @@ def test_the_agents_own_skills_are_kept_apart():
     call = ran("cat /root/.codex/skills/.system/imagegen/SKILL.md", "---\nname: imagegen\n---\nx\n")
     (event,) = events_of(call, offered=(own,))
     assert (event.skill, event.bundled, event.phantom) == ("imagegen", True, False)
+
+
+def test_a_skill_keeps_the_name_under_which_it_was_offered():
+    offered = (OfferedSkill("books:ledger"),)
+    call = ran(f"cat {BUNDLE}/SKILL.md", SKILL)
+    (event,) = events_of(call, offered=offered)
+    assert (event.skill, event.witness, event.resource_class) == ("books:ledger", "both", "root")
+
+
+def test_a_run_without_skills_shows_what_it_should_not_have_had():
+    (event,) = events_of(ran(f"cat {BUNDLE}/SKILL.md", SKILL), manifest=SkillManifest())
+    assert (event.skill, event.phantom, event.content_exposed) == ("ledger", True, "full")
 
 
 def test_two_roots_of_one_skill_are_one_resource():
