@@ -67,20 +67,21 @@ class Drawing(NamedTuple):
 
 @contextmanager
 def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    """A figure of `width` by `height` inches with one set of axes; closed again afterwards."""
+    """A figure of `width` by `height` inches with one set of axes.
+
+    Made without pyplot and from matplotlib's own defaults: neither the style nor the backend of
+    whoever calls is used or changed.
+    """
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
         # a name may use letters that the measuring font lacks; the reader's font has them
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure, axes = plt.subplots(figsize=(width, height), layout="constrained")
-        try:
-            yield figure, axes
-        finally:
-            plt.close(figure)
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots()
 
 
 def tidy(name: str) -> str:

@@ -149,3 +149,12 @@ def test_other_files_in_the_target_are_left_alone(tmp_path):
     (target / "notes.txt").write_text("mine", encoding="utf-8")
     build_report(piles.nothing(tmp_path), target)
     assert (target / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_the_callers_style_is_neither_used_nor_changed(built, tmp_path):
+    import matplotlib as mpl
+
+    with mpl.rc_context({"font.size": 30.0, "axes.facecolor": "black"}):
+        again = build_report(small_study(tmp_path), tmp_path / "report")
+        assert mpl.rcParams["font.size"] == 30.0
+    assert again.path.read_bytes() == built.path.read_bytes()
