@@ -97,6 +97,7 @@ class Page:
         headings: tuple[str, ...] = ()
         prose, code, mark = [""], [""], "code" if self.is_code else ""
         header: list[str] = []
+        before: list[str] = []
         for number in run:
             text = self.seen[number]
             line = text.strip()[:LONGEST]
@@ -113,8 +114,11 @@ class Page:
                 headings = (*headings[: len(title[1]) - 1], title[2])
             elif line:
                 prose.append(line)
-            header = header if row and header else row
-            for name, about, value in rows(header, row) if row else statements(line):
+            ruled = bool(row) and not "".join(row).strip("-: ")
+            header, before = (before if ruled else header) if row else [], row
+            for name, about, value in (
+                rows([] if ruled else header, row) if row else statements(line)
+            ):
                 fact = Fact(words(name), words(about), headings, bare(value), number)
                 self.facts.append(fact)
 
@@ -138,8 +142,7 @@ def cells(text: str) -> list[str]:
 
 def rows(header: list[str], row: list[str]) -> Iterator[tuple[str, str, str]]:
     """Each cell as (name, about, value), read by column and by row."""
-    pairs = list(zip(header, row, strict=False))[1:]
-    for title, cell in pairs if row != header and "".join(row).strip("-: ") else []:
+    for title, cell in list(zip(header, row, strict=False))[1:]:
         yield title, row[0], cell
         yield row[0], title if len(row) > 2 else "", cell
 

@@ -24,5 +24,5 @@ def test_the_scripted_agent_says_that_it_has_no_model():
 
 @pytest.mark.parametrize(("options", "model"), [({"budget": 3}, None), ({}, "some-model")])
 def test_options_and_models_are_refused_by_name(options, model):
-    with pytest.raises(UsageError, match="budget|some-model"):
+    with pytest.raises(UsageError, match=r"budget|some-model"):
         resolve(AGENTS, "scripted", "agent")(options, model)

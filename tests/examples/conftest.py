@@ -1,5 +1,6 @@
 """The packaged Skills, built once per session."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import yaml
 
 from skilljuror.models.study import StudyConfig
 from skilljuror.pipeline.build import build_source
-from tests.examples.trials import EXAMPLES, SETS
+from tests.examples.trials import EXAMPLES, SETS, TASKS, Trial
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +40,27 @@ def source_of(study):
 def skills_of(source_of, variants):
     """(task name, variant) -> folder of the Skills that such a trial is offered."""
     return lambda task, variant: variants[source_of(task).name, variant]
+
+
+@pytest.fixture(scope="session")
+def ran(skills_of, tmp_path_factory):
+    """(task name, variant, seed) -> (folder, steps, reward) of a trial that is run once."""
+
+    @functools.cache
+    def run(name, variant, seed):
+        folder = tmp_path_factory.mktemp("trials") / f"{name}-{variant}-{seed}"
+        (task,) = (one for one in TASKS if one.name == name)
+        trial = Trial(folder, task, skills_of(name, variant))
+        return folder, trial.agent(seed), trial.reward()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def passing(ran):
+    """(task name, variant) -> the first seed with which that trial passes."""
+
+    def find(name, variant):
+        return next(seed for seed in range(40) if ran(name, variant, seed)[2] == 1.0)
+
+    return find

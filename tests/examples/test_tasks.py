@@ -66,7 +66,7 @@ def test_the_verifier_survives_whatever_lies_in_the_app_folder(task, tmp_path):
 
 
 @tasks
-@pytest.mark.parametrize("seed", [3, 14, 15])
+@pytest.mark.parametrize("seed", [3, 14])
 def test_the_roots_alone_do_not_hold_what_is_needed(task, seed, tmp_path, source_of):
     source = shutil.copytree(source_of(task.name), tmp_path / "source")
     for folder in [*source.glob("*/references"), *source.glob("*/scripts")]:
