@@ -107,4 +107,4 @@ def change_flag(target: Target) -> Iterator[Site]:
     for path, number in sorted({*target.listings, *target.prose}):
         line = target.line(path, number)
         if _FLAG.search(line):
-            yield target.edit(path, number, _FLAG.sub(r"--no-\1", line, count=1))
+            yield target.edit(path, number, _FLAG.sub(r"--\1-all", line, count=1))

@@ -72,10 +72,14 @@ class Target:
         numbers = {
             (unit.file, n)
             for unit in self.units
-            if unit.kind in kinds and not unit.generated
+            if unit.kind in kinds and not unit.generated and not self._is_listed(unit)
             for n in _numbers(unit)
         }
         return tuple(sorted(numbers))
+
+    def _is_listed(self, unit: Unit) -> bool:
+        """Whether a line of a contents list, which repeats a heading and says nothing itself."""
+        return unit.kind == "item" and unit.headings[-1:] == ("Contents",)
 
     def line(self, path: str, number: int) -> str:
         """The text of a 1-based line."""

@@ -36,14 +36,15 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     altered += files.altered
     altered += _executable(files, parent, variant)
     altered += _swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
-    made, added = _made(matching, Makings((parent, variant), (old, new), matching))
+    makings = Makings((parent, variant), (old, new), matching)
+    made, added = _made(matching, makings)
     return UnitDiff(
         compared=dict(sorted(Counter(unit.kind for unit in old).items())),
         reworded=tuple(pair for pair in pairs if pair.change is None),
         altered=tuple(altered),
         missing=(*files.missing, *(unit for unit in matching.missing if not _is_made(unit))),
         added=(*files.added, *added),
-        moved=tuple(_moved(matching, new)),
+        moved=tuple(_moved(matching, makings, new)),
         generated=tuple(made),
     )
 
@@ -116,17 +117,18 @@ def _made(matching: Matching, makings: Makings) -> tuple[list[Unit], list[Unit]]
     return made, added
 
 
-def _moved(matching: Matching, new: Sequence[Unit]) -> Iterator[UnitPair]:
-    """Same text below another heading, though the parent's own heading still stands."""
-    standing = {unit.text for unit in new if unit.kind == "heading"}
+def _moved(matching: Matching, makings: Makings, new: Sequence[Unit]) -> Iterator[UnitPair]:
+    """Same text below another heading of the parent, though its own heading still stands."""
+    standing = {unit.text for unit in new if unit.kind == "heading"} | {""}
     renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
     for before, after in matching.same:
-        home = before.headings[-1:]
-        if before.kind in {"heading", "field"} or not home or before.headings == after.headings:
+        home, here = _home(before), _home(after)
+        if before.kind in {"heading", "field"} or here in {home, "", renamed.get(home)}:
             continue
-        here = after.headings[-1:]
-        made = here and made_heading(here[0])
-        if made or not here or here == home or home[0] not in standing:
-            continue
-        if renamed.get(home[0]) != here[0]:
+        if home in standing and not makings.is_made_heading(here, home):
             yield UnitPair(before, after)
+
+
+def _home(unit: Unit) -> str:
+    """The heading that a unit stands below; "" for none."""
+    return unit.headings[-1] if unit.headings else ""

@@ -61,6 +61,12 @@ class Makings:
         copied = unit.kind == "statement" and unit.text in self._definitions
         return "definition" if copied else None
 
+    def is_made_heading(self, text: str, home: str) -> bool:
+        """Whether a heading was put above text that stood below `home`: fixed words, no heading
+        of the parent at all, or a name above text that had no heading."""
+        made = made_heading(text) is not None or text not in self._headings
+        return made or (not home and _words(text) in self._names)
+
     def _is_title(self, unit: Unit) -> bool:
         """Whether a heading is nothing but names and headings of the parent, one or several."""
         words = _words(unit.text)
@@ -71,9 +77,11 @@ class Makings:
         return bool(words) and len(words) in ends
 
     def _is_listed(self, unit: Unit) -> bool:
-        """Whether an item repeats words of a heading of its own file, as a contents list does."""
-        row = f" {' '.join(_words(unit.text))} "
-        return any(row in f" {' '.join(words)} " for words in self._headings_of[unit.file])
+        """Whether the item's whole line is a heading of its own file, as in a contents list; a
+        number that opens a heading reads as a list marker."""
+        line = self._items[unit.file, unit.start]
+        titles = self._headings_of[unit.file]
+        return any(line in {title, _unnumbered(title)} for title in titles)
 
     def _field(self, unit: Unit) -> str | None:
         """A `name` from a name of the parent, a `description` from runs of its words."""
@@ -160,6 +168,15 @@ class Makings:
         return self._names | {_words(heading) for heading in self._headings} - {()}
 
     @cached_property
+    def _items(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """(file, line) -> words of the list item that begins there, its sentences joined."""
+        words: dict[tuple[str, int], tuple[str, ...]] = defaultdict(tuple)
+        for unit in self._made:
+            if unit.kind == "item":
+                words[unit.file, unit.start] += _words(unit.text)
+        return words
+
+    @cached_property
     def _headings_of(self) -> dict[str, list[tuple[str, ...]]]:
         titles: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for unit in self._made:
@@ -190,6 +207,10 @@ class Makings:
     @cached_property
     def _criticals(self) -> frozenset[str]:
         return frozenset(token for unit in self._units for token in unit.criticals)
+
+
+def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:
+    return words[1:] if words and words[0].isdecimal() else words
 
 
 def _words(text: str) -> tuple[str, ...]:

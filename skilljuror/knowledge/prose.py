@@ -8,7 +8,11 @@ from markdown_it.token import Token
 
 from skilljuror.knowledge.classes import is_markdown, resource_class
 from skilljuror.knowledge.draft import Draft
-from skilljuror.knowledge.grammar import CONFIGURATION, embedded_path, is_generated
+from skilljuror.knowledge.grammar import (
+    CONFIGURATION,
+    embedded_path,
+    is_generated,
+)
 from skilljuror.knowledge.inline import folded, inline_text, sentences
 from skilljuror.knowledge.listings import fields, file_digest, listing
 from skilljuror.knowledge.markdown import Document, document_of
@@ -44,7 +48,11 @@ class _Walk:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        return tuple(title for _, title in self.path if title is not None)
+        """Titles from the outermost one down; a marker begins a file of its own."""
+        titles: list[str] = []
+        for _, title in self.path:
+            titles = [] if title is None else [*titles, title]
+        return tuple(titles)
 
     def units(self) -> Iterator[Draft]:
         for index, token in enumerate(self.tokens):
