@@ -2,16 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.markdown import Document, document_of
+from skilljuror.knowledge.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown import Document, closer, document_of
 from skilljuror.knowledge.markers import embedded_files, is_marker
 from skilljuror.knowledge.text import Text
 from skilljuror.models.bundle import Blob
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
+_LOCAL = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
+"""Where a local link leads: it may move, and `verify` follows every change of it."""
 _WORD = re.compile(r"\w+")
 
 Lines = tuple[str, ...]
@@ -52,27 +55,31 @@ def folded(lines: Iterable[str]) -> list[str]:
 
 def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
     document = document_of(lines)
+    closing = closer(document)
+    document = document_of((*lines, closing)) if closing else document
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
     for html, start, end in document.html:
         kind, _, body = html.partition("\0")
         if kind == "fence":
-            content = _content(lines[start:end])
+            content = _content(document.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
         elif not (kind == "heading" and _marks(document, start)):
-            blocks[f"{kind}\0{_without_tails(body)}"] += 1
+            blocks[f"{kind}\0{_comparable(body)}"] += 1
     found.blocks[path] = blocks
     found.fences[path] = fences
     found.whole[path] = lines
 
 
-def _without_tails(html: str) -> str:
-    """HTML without the blank lines at the end of code, which an unclosed fence picks up."""
-    return "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
+def _comparable(html: str) -> str:
+    """HTML without local link targets, and without the blank lines at the end of code, which an
+    unclosed fence picks up."""
+    tidy = "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
+    return _LOCAL.sub('=""', tidy)
 
 
-def _content(lines: Sequence[str]) -> Lines:
+def _content(lines: Lines) -> Lines:
     """The lines inside a fence, whether or not it is closed."""
     mark = lines[0].strip()[:1]
     last = lines[-1].strip()
@@ -87,37 +94,45 @@ def _marks(document: Document, start: int) -> bool:
 def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:
     """Rendered blocks and file contents of the parent that do not stand in the variant.
 
-    A Markdown file that one side carries whole inside a fence is compared as text.
+    A Markdown file that one side carries inside a fence, whole or without its frontmatter, is
+    compared as text.
     """
-    inside = _fenced_whole(parent.whole, variant)
-    outside = _fenced_whole(variant.whole, parent)
+    inside = _fenced_whole(parent, variant)
+    outside = _fenced_whole(variant, parent)
     wanted, wanted_texts = _totals(parent, inside)
     have, have_texts = _totals(variant, outside)
-    wanted_texts.update(parent.whole[path] for path in inside)
-    have_texts.update(variant.whole[path] for path in outside)
     lost = [" ".join(block.split()) for block in (wanted - have).elements()]
     lost += [" ".join(lines[:3]) for lines in (wanted_texts - have_texts).elements()]
     return sorted(lost)
 
 
-def _fenced_whole(files: Mapping[str, Lines], other: Evidence) -> set[str]:
-    """Markdown files of one side that stand as the content of a fence on the other."""
-    fences: Counter[Lines] = Counter(other.texts)
-    for contents in other.fences.values():
-        fences.update(contents)
-    found = set()
-    for path, lines in files.items():
-        if lines not in other.whole.values() and fences[lines] > 0:
-            fences[lines] -= 1
-            found.add(path)
+def _fenced_whole(side: Evidence, other: Evidence) -> dict[str, Lines]:
+    """Markdown files of one side that stand as the content of a fence on the other, beyond the
+    fences of the same content that both sides have."""
+    spare = _contents(other) - _contents(side)
+    found: dict[str, Lines] = {}
+    bodies = {path: tuple(lines[frontmatter_end(lines) :]) for path, lines in side.whole.items()}
+    for files in (side.whole, bodies):
+        for path, content in files.items():
+            if path not in found and spare[content] > 0:
+                spare[content] -= 1
+                found[path] = content
     return found
 
 
-def _totals(side: Evidence, skipped: set[str]) -> tuple[Counter[str], Counter[Lines]]:
+def _contents(side: Evidence) -> Counter[Lines]:
+    found = Counter(side.texts)
+    for contents in side.fences.values():
+        found.update(contents)
+    return found
+
+
+def _totals(side: Evidence, fenced: Mapping[str, Lines]) -> tuple[Counter[str], Counter[Lines]]:
     blocks: Counter[str] = Counter()
     texts = Counter(side.texts)
+    texts.update(fenced.values())
     for path in side.blocks:
-        if path not in skipped:
+        if path not in fenced:
             blocks.update(side.blocks[path])
             texts.update(side.fences[path])
     return blocks, texts

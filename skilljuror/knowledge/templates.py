@@ -48,7 +48,7 @@ TEMPLATES: dict[str, str] = {
 
 FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition"})
 """Templates whose line is punctuation or a copy, so that its text alone does not name it."""
-COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "line", "when", "why"})
+COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
 """Holes that are not filled with words of the source: counts, marks, links made of paths, and the
 two halves of a trigger, which `triggers` judges."""
 

@@ -21,12 +21,12 @@ from skilljuror.knowledge.evidence import (
     words,
 )
 from skilljuror.knowledge.headings import anchors, shift_line
-from skilljuror.knowledge.markers import is_marker
+from skilljuror.knowledge.markers import embedded_files
 from skilljuror.knowledge.render import Sources, carried, copied, rebuild, render, spans
 from skilljuror.knowledge.templates import COUNTED, recognise
 from skilljuror.knowledge.text import Text, read_text
 from skilljuror.knowledge.triggers import trigger_problems
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Generated, Plan, Substitution
 
 SHOWN = 5
@@ -92,20 +92,29 @@ def _told_once(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     told: Counter[tuple[str, int]] = Counter()
     for piece in (piece for file in plan.files for piece, _ in copied(file)):
         told.update((piece.source, line) for line in range(piece.start, piece.end + 1))
+    structure = _structure(parent)
     for left in plan.omitted:
         told[left.source, left.line] += 1
-        if not _may_go(left.text):
+        if left.text.strip() and (left.source, left.line) not in structure:
             yield f"{left.source!r} line {left.line} was left out: {left.text[:80]!r}"
     for (path, line), count in sorted(told.items()):
         if count > 1:
             yield f"{path!r} line {line} stands {count} times in the variant"
 
 
-def _may_go(line: str) -> bool:
-    """Blank lines, frontmatter delimiters, markers and fences carry no knowledge."""
-    stripped = line.strip()
-    mark = is_marker(stripped.lstrip("#").strip())
-    return not stripped or stripped == "---" or stripped.startswith("```") or mark
+def _structure(parent: Bundle) -> set[tuple[str, int]]:
+    """The lines of the parent's roots that carry no knowledge: frontmatter delimiters, markers and
+    the fences of carried files, as (path, 1-based line)."""
+    sources = Sources(parent.files)
+    found: set[tuple[str, int]] = set()
+    for skill in parent.skills:
+        document = sources.document(skill.path)
+        lines = {1, document.skip} if document.skip else set()
+        for file in embedded_files(document):
+            lines.update(range(file.heading.start + 1, file.heading.end + 1))
+            lines |= {file.start, file.end + 1} if file.fenced else set()
+        found |= {(skill.path, line) for line in lines}
+    return found
 
 
 def _changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
@@ -210,23 +219,26 @@ def _lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     here: Counter[str] = Counter()
     for text in _undone(plan, variant).values():
         here.update(folded(text.lines))
-    for line in sorted((there - here).keys()):
-        if not _may_go(line):
-            yield f"a line of the parent is missing: {line[:120]!r}"
+    gone = Counter(folded(left.text for left in plan.omitted))
+    for line in sorted((there - here - gone).keys()):
+        yield f"a line of the parent is missing: {line[:120]!r}"
     made = _made(plan, variant)
     for line in sorted((here - there).keys() - made):
         yield f"a line was added: {line[:120]!r}"
 
 
 def _made(plan: Plan, variant: Bundle) -> set[str]:
-    """The generated lines whose text a template explains."""
+    """The generated lines whose text a template explains; definitions are copies of one."""
     sources = Sources(variant.files)
     lines: list[str] = []
     for file in plan.files:
+        text = sources.text(file.path).lines
         for span in spans(file):
             if isinstance(span.piece, Generated):
-                lines += sources.text(file.path).lines[span.start : span.end]
-    return set(folded(line for line in lines if recognise(line) is not None))
+                line = text[span.start]
+                copy = span.piece.template == "definition"
+                lines += [line] if copy or recognise(line) is not None else []
+    return set(folded(lines))
 
 
 def _blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
@@ -239,23 +251,24 @@ def _blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 def _code(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Every code file of the parent stands in the variant with the same bytes, as a file or as
     the content of a fence under its own path."""
-    have = _code_of(variant, everything=True)
-    for path, digest in sorted(_code_of(parent, everything=False)):
+    have = _code_of(variant, everything=True, carried_too=True)
+    flat = plan.parent != "source"
+    for path, digest in sorted(_code_of(parent, everything=False, carried_too=flat)):
         if not any(digest == other and _same_tail(path, there) for there, other in have):
             yield f"code {path!r} does not stand in the variant with the same bytes"
 
 
-def _code_of(bundle: Bundle, *, everything: bool) -> set[tuple[str, str]]:
-    """(path, sha256) of code files, and of code carried in the fences of roots."""
-    blobs: dict[str, Blob] = dict(bundle.files)
+def _code_of(bundle: Bundle, *, everything: bool, carried_too: bool) -> set[tuple[str, str]]:
+    """(path, sha256) of code files, and of code carried in the fences of flat roots."""
+    blobs = list(bundle.files.items())
     for path, blob in bundle.files.items():
-        text = read_text(blob) if is_root_name(path) else None
+        text = read_text(blob) if carried_too and is_root_name(path) else None
         if text is not None:
             folder = str(PurePosixPath(path).parent)
-            blobs |= {f"{folder}/{name}": one for name, one in carried_blobs(text).items()}
+            blobs += [(f"{folder}/{name}", one) for name, one in carried_blobs(text).items()]
     return {
         (path, blob.sha256)
-        for path, blob in blobs.items()
+        for path, blob in blobs
         if everything or resource_class(path, blob) == "code"
     }
 

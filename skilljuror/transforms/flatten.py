@@ -193,7 +193,8 @@ def _demotion(document: Document, least: int) -> int:
 
 def _levels_as_prose(document: Document) -> int | None:
     """Levels to add so that a file may stand as prose below its marker; None when it may not."""
-    if document.skip or closer(document) != "":
+    kinds = [block.kind for block in document.blocks]
+    if document.skip or kinds == ["fence"] or closer(document) != "":
         return None
     top = min((heading.level for heading in document.headings), default=MARKER_LEVEL + 1)
     levels = max(0, MARKER_LEVEL + 1 - top)

@@ -50,14 +50,15 @@ def used_labels(lines: Sequence[str]) -> set[str]:
 
 
 def _definitions(document: Document) -> Iterator[tuple[str, int, int]]:
-    """(label, first line, end) of every definition and footnote, in order."""
-    found = [(one.key, one.start, one.end) for one in document.definitions]
+    """(label, first line, end) of every definition, then of every footnote that is none."""
+    links = [(one.key, one.start, one.end) for one in document.definitions]
+    yield from links
+    known = {label for label, _, _ in links}
     for block in document.blocks:
         if block.kind == "paragraph_open":
             note = _FOOTNOTE.match(document.lines[block.start])
-            if note:
-                found.append((folded_label(note[1]), block.start, block.end))
-    yield from sorted(found, key=lambda one: one[1])
+            if note and folded_label(note[1]) not in known:
+                yield folded_label(note[1]), block.start, block.end
 
 
 Line = Callable[[int, str], str]

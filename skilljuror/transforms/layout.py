@@ -125,7 +125,11 @@ class Layout:
 
     def _is_taken(self, path: str) -> bool:
         key = path.casefold()
-        return key in self._names or any(name.startswith(f"{key}/") for name in self._names)
+        return (
+            key.endswith("/skill.md")
+            or key in self._names
+            or any(name.startswith(f"{key}/") for name in self._names)
+        )
 
     def _fill(self, page: Page, ranges: Sequence[Range], title: str) -> None:
         """Copy ranges, promoted so that the page opens with one heading of level one."""

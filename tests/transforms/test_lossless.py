@@ -1,0 +1,45 @@
+"""Whatever the Markdown, every transform moves text without losing or making up any."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.render import rebuild, render
+from skilljuror.knowledge.verify import verify
+from skilljuror.models.bundle import Bundle
+from skilljuror.registry import resolve
+from skilljuror.transforms import TRANSFORMS
+from tests.transforms.hostile import bundles
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+
+
+def chain(source: Bundle) -> dict[str, Bundle]:
+    """Every registered variant, each proved against its parent."""
+    made = {"source": source}
+    for name in sorted(
+        TRANSFORMS, key=lambda one: (resolve(TRANSFORMS, one, "variant").parent != "source", one)
+    ):
+        transform = resolve(TRANSFORMS, name, "variant")()
+        parent = made[transform.parent]
+        plan = transform.plan(parent, {})
+        variant = make_bundle("fuzz", render(plan, parent))
+        assert verify(plan, parent, variant) == (), name
+        whole, problems = rebuild(plan, variant.files)
+        assert not problems
+        assert {path: parent.files[path].data for path in whole} == whole
+        made[name] = variant
+    return made
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@given(bundles())
+def test_hostile_markdown_survives(source):
+    chain(source)
+
+
+@pytest.mark.slow
+@settings(max_examples=2_500, deadline=None, suppress_health_check=SLOW)
+@given(bundles())
+def test_much_hostile_markdown_survives(source):
+    chain(source)
