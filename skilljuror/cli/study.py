@@ -172,6 +172,10 @@ def judge(
         print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
         rate = "–" if summary.rate is None else f"{100 * summary.rate:.1f} %"
         print(f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}; ERU rate {rate}")
+        for trajectory, reason in summary.unread:
+            print(f"  not judged: {trajectory}: {reason}")
         print(f"next: skilljuror report {study}")
 
     emit(summary, json, human)
+    if summary.unread:
+        raise typer.Exit(1)

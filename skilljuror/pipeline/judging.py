@@ -5,6 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.attribution.attribute import attribute
+from skilljuror.errors import TrajectoryError
 from skilljuror.files import RunFolder
 from skilljuror.judge import JUDGES
 from skilljuror.models.events import SkillManifest
@@ -37,6 +38,17 @@ class JudgeSummary(Struct, frozen=True):
     """Nothing to go by; outside the rate."""
     rate: float | None
     """yes / (yes + no); None when nothing could be decided (measures §4)."""
+    unread: tuple[tuple[str, str], ...] = ()
+    """(trajectory, reason) of every log that could not be read again: without verdicts, not "no"."""
+
+
+class Judged(Struct, frozen=True):
+    """What became of one trajectory."""
+
+    verdicts: tuple[Verdict, ...] = ()
+    """One per counted event."""
+    problem: str | None = None
+    """Why its log could not be read again."""
 
 
 class JudgeJob(Struct, frozen=True):
@@ -58,8 +70,11 @@ def judge_study(
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     work = [JudgeJob(study, name, judge) for name in names]
     verdicts: list[Verdict] = []
+    unread: list[tuple[str, str]] = []
     for done, (job, found) in enumerate(each(judge_one, work, jobs), start=1):
-        verdicts.extend(found)
+        verdicts.extend(found.verdicts)
+        if found.problem is not None:
+            unread.append((job.name, found.problem))
         progress(Progress("judge", done, len(work), job.name))
     with open_write(database) as store:
         store.put_verdicts(verdicts)
@@ -73,17 +88,21 @@ def judge_study(
         no=no,
         unknown=labels.count("unknown"),
         rate=yes / (yes + no) if yes + no else None,
+        unread=tuple(sorted(unread)),
     )
 
 
-def judge_one(job: JudgeJob) -> tuple[Verdict, ...]:
+def judge_one(job: JudgeJob) -> Judged:
     """The verdicts on one trajectory, read again from its raw log."""
-    trajectory, manifest = _load(job)
+    try:
+        trajectory, manifest = _load(job)
+    except TrajectoryError as error:
+        return Judged(problem=error.message)
     if trajectory is None:
-        return ()
+        return Judged(problem="the trial left no log that can be read")
     found = attribute(trajectory, manifest)
     judge = resolve(JUDGES, job.judge, "judge")()
-    return tuple(judge.judge(job.name, trajectory, found.events, found.manifest))
+    return Judged(tuple(judge.judge(job.name, trajectory, found.events, found.manifest)))
 
 
 def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:

@@ -15,6 +15,7 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.captures import Capture, Choice, capture, choose
 from skilljuror.parsers.discover import discover
+from skilljuror.parsers.harbor_result import is_trial
 from skilljuror.parsers.kin import kin_of
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.analysis import analyse
@@ -152,7 +153,7 @@ def read_logged(database: Path, name: str) -> Trajectory:
         raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
     row = (exact or rows)[0]
     key = str(row["trajectory"])
-    for found in discover([Path(row["source"])]):
+    for found in discover(_holders(Path(row["source"]))):
         for trajectory in read(found.source, found.format) if found.format else ():
             if trajectory.trajectory == key.partition(BRANCH)[0]:
                 return replace(trajectory, trajectory=key)
@@ -160,3 +161,9 @@ def read_logged(database: Path, name: str) -> Trajectory:
         f"the log of {key!r} has gone or changed; ingest it again",
         file=row["source"],
     )
+
+
+def _holders(log: Path) -> list[Path]:
+    """The log, or the trial folder that it lies in and takes its key from."""
+    trials = [folder for folder in list(log.parents)[:8] if is_trial(folder)]
+    return trials[:1] or [log]

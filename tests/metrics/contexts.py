@@ -3,6 +3,7 @@
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest, UnitExposure
 from skilljuror.models.measure import TrialContext
@@ -92,6 +93,14 @@ _trajectories = st.builds(
     offered=st.none() | st.lists(_offers, max_size=2).map(tuple), complete=st.booleans(),
     started_at=st.none() | st.floats(0, 1e10), finished_at=st.none() | st.floats(0, 1e10),
 )  # fmt: skip
+
+
+def _no_more_seen_than_stand(exposure):
+    """What was seen stands in the variant."""
+    seen = {unit.unit for unit in exposure.seen}
+    return replace(exposure, units=max(exposure.units, len(seen)))
+
+
 _exposures = st.builds(
     Exposure, units=st.integers(0, 9), shown_bytes=st.integers(0, 99),
     seen=st.lists(
@@ -100,7 +109,7 @@ _exposures = st.builds(
             agent=_agents, step=st.integers(0, 9), times=st.integers(1, 3),
         ), max_size=3,
     ).map(tuple),
-)  # fmt: skip
+).map(_no_more_seen_than_stand)  # fmt: skip
 _records = st.builds(
     record, status=st.sampled_from(["scored", "timeout", "unscored", "error"]),
     reward=st.none() | st.sampled_from([0.0, 0.5, 0.9999, 1.0]),
