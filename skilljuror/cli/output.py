@@ -124,6 +124,8 @@ class _Lines:
         self.tenths: dict[str, int] = {}
 
     def __call__(self, sign: Progress) -> None:
+        if sign.done == 0:
+            return
         tenth = 10 * sign.done // sign.total if sign.total else 10
         if self.tenths.get(sign.stage) != tenth:
             self.tenths[sign.stage] = tenth
