@@ -15,9 +15,19 @@ class Source(Struct, frozen=True):
     path: Path
     """File or folder."""
     head: bytes = b""
-    """The first bytes of a file (64 KiB); b"" for a folder."""
+    """The first bytes of a file (64 KiB) while it is decided what it is; b"" for a folder, and
+    afterwards: the heads of a corpus are never held at one time."""
     siblings: tuple[Path, ...] = ()
     """Files that belong to it (sub-agent logs beside a session)."""
+
+
+class Kin(Struct, frozen=True):
+    """Where a file stands in its family."""
+
+    session: str
+    """Key that the members share."""
+    member: str | None = None
+    """Own key of a child, which is read with the head; None for a head."""
 
 
 class Found(Struct, frozen=True):
@@ -31,6 +41,10 @@ class Found(Struct, frozen=True):
     """True when the caller named it, so that not reading it is an error."""
     problem: str | None = None
     """Why it is not read; None when it is."""
+    kin: Kin | None = None
+    """Its family; None for formats whose runs are single files."""
+    session: str | None = None
+    """The session that its first bytes name, which several captures of a run share."""
 
 
 class Parser(Protocol):

@@ -31,8 +31,7 @@ _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"}
 
 def session_record(head: bytes) -> dict[str, Any]:
     """The first record of a conversation in a file's head; {} when there is none."""
-    shape = peek(head)
-    for entry in (*shape.records, shape.first):
+    for entry in peek(head).entries(b'"sessionId"', b'"uuid"'):
         if (
             string(entry.get("sessionId"))
             and entry.get("uuid")

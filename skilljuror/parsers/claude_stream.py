@@ -33,8 +33,7 @@ class ClaudeStream:
 
     def sniff(self, source: Source) -> bool:
         """A system record of subtype init with a session_id."""
-        shape = peek(source.head)
-        return any(_is_init(entry) for entry in (*shape.records, shape.first))
+        return any(map(_is_init, peek(source.head).entries(b'"init"')))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""

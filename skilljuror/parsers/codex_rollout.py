@@ -43,8 +43,7 @@ def parent_thread(meta: dict[str, Any]) -> str | None:
 
 def session_meta(head: bytes) -> dict[str, Any]:
     """The payload of the first session_meta in a file's head; {} when there is none."""
-    shape = peek(head)
-    for entry in (*shape.records, shape.first):
+    for entry in peek(head).entries(b'"session_meta"'):
         if entry.get("type") == "session_meta" and record(entry.get("payload")).get("id"):
             return record(entry["payload"])
     return {}

@@ -39,8 +39,7 @@ class CopilotCli:
 
     def sniff(self, source: Source) -> bool:
         """A record of type session.start with a sessionId in its data."""
-        shape = peek(source.head)
-        return any(_is_start(entry) for entry in (*shape.records, shape.first))
+        return any(map(_is_start, peek(source.head).entries(b'"session.start"')))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""

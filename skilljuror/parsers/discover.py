@@ -6,14 +6,12 @@ from pathlib import Path
 
 from skilljuror.parsers.base import Found, Source
 from skilljuror.parsers.families import join_families
-from skilljuror.parsers.peek import HEAD_BYTES
+from skilljuror.parsers.kin import kin_of, session_of
+from skilljuror.parsers.peek import FAR_BYTES, HEAD_BYTES, head_of
 from skilljuror.parsers.read import claims
 from skilljuror.parsers.unread import name_unread
 
 __all__ = ["Found", "discover"]
-
-FAR_BYTES = 4 * 1024 * 1024
-"""Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
 
 
 def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
@@ -24,13 +22,24 @@ def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
     """
     found: list[Found] = []
     seen: set[Path] = set()
+    folders: dict[Path, Path] = {}
     for path in paths:
         for one in _at(path, since):
-            real = one.source.path.resolve()
+            real = _real(one.source.path, folders)
             if real not in seen:
                 seen.add(real)
                 found.append(one)
     return join_families(found, _identify_near)
+
+
+def _real(path: Path, folders: dict[Path, Path]) -> Path:
+    """The path without links; `folders` keeps the answers for folders."""
+    if path.is_symlink() or path.name in {"", ".."}:
+        return path.resolve()
+    folder = folders.get(path.parent)
+    if folder is None:
+        folder = folders[path.parent] = path.parent.resolve()
+    return folder / path.name
 
 
 def _at(path: Path, since: float | None) -> Iterator[Found]:
@@ -66,20 +75,15 @@ def _recent(path: Path, since: float | None) -> bool:
 
 def _identify(path: Path, *, named: bool) -> Found:
     try:
-        source = Source(path, _head(path, HEAD_BYTES))
+        source = Source(path, head_of(path))
         formats = claims(source)
         if not formats and _may_come_later(source):
-            far = Source(path, _head(path, FAR_BYTES))
+            far = Source(path, head_of(path, FAR_BYTES))
             formats = claims(far)
             source = far if formats else source
     except OSError as error:
         return Found(Source(path), None, named, f"cannot be read: {error.strerror}")
     return _decided(source, formats, named=named)
-
-
-def _head(path: Path, size: int) -> bytes:
-    with path.open("rb") as log:
-        return log.read(size)
 
 
 def _may_come_later(source: Source) -> bool:
@@ -88,14 +92,15 @@ def _may_come_later(source: Source) -> bool:
 
 def _decided(source: Source, formats: list[str], *, named: bool) -> Found:
     if len(formats) == 1:
-        return Found(source, formats[0], named)
+        kin, session = kin_of(formats[0], source), session_of(formats[0], source)
+        return Found(Source(source.path), formats[0], named, kin=kin, session=session)
     if formats:
         problem = f"{' and '.join(formats)} both claim it; name one with --format"
-        return Found(source, None, named, problem)
+        return Found(Source(source.path), None, named, problem)
     known = name_unread(source)
     if known:
-        return Found(source, None, named, f"{known}: this kind of log is not read")
-    return Found(source, None, named, "no format claims it")
+        return Found(Source(source.path), None, named, f"{known}: this kind of log is not read")
+    return Found(Source(source.path), None, named, "no format claims it")
 
 
 def _identify_near(path: Path) -> Found:

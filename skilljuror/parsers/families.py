@@ -5,8 +5,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.kin import Kin, kin_of, neighbours
+from skilljuror.parsers.base import Found, Kin
+from skilljuror.parsers.kin import neighbours
 
 Identify = Callable[[Path], Found]
 """Looks at a file that nobody asked for."""
@@ -43,12 +43,7 @@ def join_families(found: list[Found], identify: Identify) -> list[Found]:
 
 
 def _members(found: list[Found]) -> list[Member]:
-    members = []
-    for index, one in enumerate(found):
-        kin = kin_of(one.format, one.source) if one.format else None
-        if kin is not None:
-            members.append((index, kin))
-    return members
+    return [(index, one.kin) for index, one in enumerate(found) if one.kin is not None]
 
 
 def _heads(
@@ -121,12 +116,11 @@ def _add(children: dict[str, Path], member: str, path: Path) -> None:
 
 def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> None:
     """Add kin of a named file that lie beside it."""
-    kin = kin_of(head.format, head.source) if head.format else None
+    kin = head.kin
     if kin is None or head.format is None:
         return
     near = [identify(path) for path in neighbours(head.format, head.source.path)]
-    same = [one for one in near if one.format == head.format]
-    relations = [(one.source.path, kin_of(head.format, one.source)) for one in same]
+    relations = [(one.source.path, one.kin) for one in near if one.format == head.format]
     roots = _roots(relation for _, relation in relations if relation)
     for path, relation in relations:
         if relation is None or _root(relation.session, roots) != kin.session:

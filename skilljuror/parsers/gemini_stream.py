@@ -33,8 +33,7 @@ class GeminiStream:
 
     def sniff(self, source: Source) -> bool:
         """A record of type init with a session_id."""
-        shape = peek(source.head)
-        return any(_is_init(entry) for entry in (*shape.records, shape.first))
+        return any(map(_is_init, peek(source.head).entries(b'"init"')))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""

@@ -6,31 +6,30 @@ Kinship is read from a file's head and its path; only files of the same format a
 import re
 from pathlib import Path
 
-from msgspec import Struct
-
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Kin, Source
 from skilljuror.parsers.claude_session import session_record
 from skilljuror.parsers.codex_rollout import parent_thread, session_meta
 from skilljuror.parsers.fields import string
 from skilljuror.parsers.opencode import session_info
 from skilljuror.parsers.peek import peek
 
+_SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
 _PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
-
-
-class Kin(Struct, frozen=True):
-    """Where a file stands in its family."""
-
-    session: str
-    """Key that the members share."""
-    member: str | None = None
-    """Own key of a child, which is read with the head; None for a head."""
 
 
 def kin_of(format: str, source: Source) -> Kin | None:
     """The kinship of a source; None for formats whose runs are single files."""
     finder = _FINDERS.get(format)
     return finder(source) if finder else None
+
+
+def session_of(format: str, source: Source) -> str | None:
+    """The session that the first bytes of a source name."""
+    kin = kin_of(format, source)
+    if kin is not None and format != "atif":
+        return kin.session
+    match = _SESSION.search(source.head)
+    return match[1].decode("utf-8", "replace") if match else None
 
 
 def neighbours(format: str, path: Path) -> list[Path]:

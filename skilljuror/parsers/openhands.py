@@ -17,7 +17,7 @@ from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, tota
 from skilljuror.parsers.fields import count, epoch, minus, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines, file_key
 from skilljuror.parsers.numbered import strip_numbers
-from skilljuror.parsers.peek import peek
+from skilljuror.parsers.peek import FAR_BYTES, head_of, peek
 from skilljuror.parsers.usages import usage_of_prompt, usage_of_response
 
 Events = list[tuple[int, int, dict[str, Any]]]
@@ -45,15 +45,14 @@ class OpenHands:
     def sniff(self, source: Source) -> bool:
         """A list or lines of events, or objects with an instance_id and a history."""
         shape = peek(source.head)
-        if isinstance(shape.document, list):
-            return any(_is_event(event) for event in _flat(shape.document[:8]))
+        if shape.listed:
+            return any(_is_event(event) for event in _flat(shape.items[:8]))
         return _is_event(shape.first) or _is_instance(shape.first)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory per history."""
-        if not isinstance(peek(source.head).document, list) and _is_instance(
-            peek(source.head).first
-        ):
+        shape = peek(source.head or head_of(source.path, FAR_BYTES))
+        if not shape.listed and _is_instance(shape.first):
             yield from self._instances(source)
             return
         run = RunDraft()

@@ -1,59 +1,109 @@
 """What the first bytes of a file say: complete records, or the members of one large document."""
 
 import json
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import orjson
-from msgspec import Struct
 
 HEAD_BYTES = 64 * 1024
+FAR_BYTES = 4 * 1024 * 1024
+"""Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n\x00\ufeff"
 _DEPTH = 6
 _RECORDS = 64
 
 
-class Peek(Struct, frozen=True):
-    """The shape of a file's head."""
+class Peek:
+    """The shape of a file's head; no more of it is decoded than is asked for."""
 
-    records: tuple[dict[str, Any], ...] = ()
-    """Whole JSON objects that stand on lines of their own, in order."""
-    document: Any = None
-    """The first JSON value as far as the head goes: unfinished members and items are left out,
-    unfinished objects hold what is there; None when the file is no JSON."""
+    def __init__(self, head: bytes) -> None:
+        self._head = head
+        self._at: int | None = 0
+        """Where the next line starts that may be a record; None after the last."""
+        self._found: list[dict[str, Any]] = []
 
     @property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """Whole JSON objects that stand on lines of their own, in order."""
+        return tuple(self._records())
+
+    @cached_property
+    def document(self) -> Any:
+        """The first JSON value as far as the head goes: unfinished members and items are left
+        out, unfinished objects hold what is there; None when the file is no JSON."""
+        if self._start not in {b"{", b"["}:
+            return None
+        return unfinished(self._head.decode("utf-8", "replace"))
+
+    @property
+    def listed(self) -> bool:
+        """Whether the document begins as a list."""
+        return self._start == b"["
+
+    @property
+    def items(self) -> list[Any]:
+        """The document where it is a list, as far as the head goes; [] where it is none."""
+        value = self.document if self.listed else None
+        return value if isinstance(value, list) else []
+
+    @cached_property
     def first(self) -> dict[str, Any]:
         """The first object: of the lines, else the document itself; {} for neither."""
-        if self.records:
-            return self.records[0]
+        for entry in self._records():
+            return entry
         return self.document if isinstance(self.document, dict) else {}
+
+    def entries(self, *needles: bytes) -> Iterator[dict[str, Any]]:
+        """The records, or the document where there are none; nothing where the head lacks a needle."""
+        if all(needle in self._head for needle in needles):
+            yield self.first
+            yield from self._records()
+
+    @cached_property
+    def _start(self) -> bytes:
+        return self._head.lstrip(b" \t\r\n\x00\xef\xbb\xbf")[:1]
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        at = 0
+        while at < len(self._found) or self._decode_next():
+            yield self._found[at]
+            at += 1
+
+    def _decode_next(self) -> bool:
+        """Decode one more record; False when there is none."""
+        while self._at is not None and len(self._found) < _RECORDS:
+            line = self._next_line(self._at)
+            try:
+                value = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue
+            self._found.append(value)
+            return True
+        return False
+
+    def _next_line(self, start: int) -> bytes:
+        """The line that starts there; steps on to the next one that starts like an object."""
+        end = self._head.find(b"\n", start)
+        line = self._head[start:] if end < 0 else self._head[start:end]
+        after = self._head.find(b"\n{", max(start, end)) if end >= 0 else -1
+        self._at = after + 1 if after >= 0 else None
+        return line if line.startswith(b"{") else b""
 
 
 @lru_cache(maxsize=4)
 def peek(head: bytes) -> Peek:
     """Look at the first bytes of a file."""
-    start = head.lstrip(b" \t\r\n\x00\xef\xbb\xbf")[:1]
-    records = _whole_lines(head)
-    if start not in {b"{", b"["}:
-        return Peek(records=records)
-    return Peek(records=records, document=unfinished(head.decode("utf-8", "replace")))
+    return Peek(head)
 
 
-def _whole_lines(head: bytes) -> tuple[dict[str, Any], ...]:
-    found: list[dict[str, Any]] = []
-    for line in head.split(b"\n"):
-        if not line.startswith(b"{"):
-            continue
-        try:
-            value = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            continue
-        found.append(value)
-        if len(found) == _RECORDS:
-            break
-    return tuple(found)
+def head_of(path: Path, size: int = HEAD_BYTES) -> bytes:
+    """The first bytes of a file. Raises OSError."""
+    with path.open("rb") as log:
+        return log.read(size)
 
 
 def unfinished(plain: str) -> Any:

@@ -36,8 +36,7 @@ class Terminus2:
 
     def sniff(self, source: Source) -> bool:
         """A list whose first object has an episode, a prompt and a response."""
-        document = peek(source.head).document
-        return isinstance(document, list) and any(map(_is_episode, document[:1]))
+        return any(map(_is_episode, peek(source.head).items[:1]))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""

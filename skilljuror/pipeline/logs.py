@@ -1,6 +1,5 @@
 """Foreign logs: which files are captures of one run, and reading one run again."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from skilljuror.parsers.base import Found
 from skilljuror.parsers.captures import Capture, Choice, capture, choose
 from skilljuror.parsers.discover import discover
 from skilljuror.parsers.harbor_result import is_trial
-from skilljuror.parsers.kin import kin_of
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.analysis import analyse
 from skilljuror.queries.run import run
@@ -24,7 +22,6 @@ from skilljuror.queries.run import run
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
 _LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
-_SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
 
 
 class LogGroup(Struct, frozen=True):
@@ -86,11 +83,7 @@ def group_captures(found: Iterable[Found]) -> list[LogGroup]:
 
 def session_hint(found: Found) -> str:
     """The session that a source's first bytes name; its path where they name none."""
-    kin = kin_of(found.format or "", found.source)
-    if kin is not None and found.format != "atif":
-        return kin.session
-    match = _SESSION.search(found.source.head)
-    return match[1].decode("utf-8", "replace") if match else str(found.source.path)
+    return found.session or str(found.source.path)
 
 
 def read_group(group: LogGroup) -> ReadLogs:

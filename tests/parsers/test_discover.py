@@ -32,6 +32,12 @@ def test_a_folder_is_walked_in_order(tmp_path):
     assert shown(discover([tmp_path])) == [("b.txt", None, False), ("z.json", "atif", False)]
 
 
+def test_no_file_s_first_bytes_stay_in_memory():
+    found = discover([goldens.GOLDENS])
+    assert len(found) > 50
+    assert not any(one.source.head for one in found)
+
+
 def test_unclaimed_files_say_so(tmp_path):
     found = discover([write(tmp_path / "notes.md", "# Notes")])
     assert (found[0].named, found[0].format, found[0].problem) == (
