@@ -33,7 +33,7 @@ def demo(
         summary = run_demo(out, jobs, listener)
 
     def human() -> None:
-        table(summary.columns, summary.headline, title="Headline (scripted policy)")
+        table(summary.columns, summary.headline, title=summary.title)
         print("A scripted policy ran, no language model: figures say nothing about real agents.")
         print(f"{summary.trials} trials in {summary.seconds:.1f} s")
         print(f"report: {summary.report}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from skilljuror.files import data_dir
+from skilljuror.files import RunFolder, data_dir
 from skilljuror.pipeline.ingest import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.pipeline.progress import Listener, silent
@@ -25,6 +25,8 @@ class DemoSummary(Struct, frozen=True):
     """Finished trials."""
     seconds: float
     """Wall clock of the whole chain."""
+    title: str
+    """The headline in words."""
     columns: tuple[str, ...]
     """Columns of the headline table."""
     headline: tuple[tuple[Any, ...], ...]
@@ -48,6 +50,7 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
         report=str(report.path),
         trials=run.finished,
         seconds=time.monotonic() - begun,
+        title=report.title,
         columns=tuple(report.columns),
         headline=tuple(tuple(row) for row in report.headline),
         example_trial=_example(folder),
@@ -55,7 +58,5 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
 
 
 def _example(folder: Path) -> str:
-    from skilljuror.files import RunFolder
-
     finished = RunFolder(folder).finished_trials()
     return next((name for name in finished if "__pd__" in name), finished[0])
