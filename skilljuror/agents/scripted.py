@@ -102,6 +102,7 @@ class Agent:
         self.searches, self.rereads, self.checks = (rng.random() < odds for odds in habits)
         self.places: dict[tuple[str, int], tuple[float, Words, str]] = {}  # base, cue, reason
         self.pages: dict[str, reading.Page] = {}
+        self.long: list[reading.Page] = []  # not yet searched
         self.known: list[str] = []
         self.needs: list[reading.Need] = []
         self.drafts: dict[str, str] = {}
@@ -127,11 +128,18 @@ class Agent:
         self.log.say("agent", f"Done. Not sure of: {', '.join(unsure) or 'nothing'}.")
 
     def look(self) -> None:
-        """See the task's files, what they leave blank, and the files of the offered Skills."""
+        """See the task's files, begin with the Skill that fits, see what is left blank."""
         listing = self.log.run("See what the task gives me.", "ls")[0].split()
         named = dict.fromkeys(re.findall(r"`([\w-]+\.\w+)`", self.task))
         self.inputs = [name for name in named if name in listing]
         self.outputs = [name for name in named if name not in listing]
+        if self.places:
+            room = f"{self.context} characters in {self.lookups} look-ups"
+            why = f"Skills are on offer: list their files. I have room for {room}."
+            text, _ = self.log.run(why, f"ls -R {shlex.quote(str(self.skills))}")
+            for folder, _, names in (part.partition(":\n") for part in text.split("\n\n")):
+                self.known += [f"{folder}/{name}" for name in names.split("\n") if "." in name]
+            self.read(*self.best())
         for name in self.inputs:
             form = name.endswith((".py", ".ini"))
             show = "cat" if form else "head -n 4"
@@ -139,18 +147,18 @@ class Agent:
             found = reading.blanks(name, text) if form else []
             self.needs += found
             self.drafts |= {name: text} if found else {}
-        if self.places:
-            room = f"{self.context} characters in {self.lookups} look-ups"
-            why = f"Skills are on offer: list their files. I have room for {room}."
-            text, _ = self.log.run(why, f"ls -R {shlex.quote(str(self.skills))}")
-            for folder, _, names in (part.partition(":\n") for part in text.split("\n\n")):
-                self.known += [f"{folder}/{name}" for name in names.split("\n") if "." in name]
 
     def study(self, lookups: int) -> None:
         """Open the most promising place until nothing is missing or the budget is spent."""
         while lookups > 0 and self.context > 0 and self.places and self.missing():
-            self.read(*max(self.places, key=lambda at: (self.pull(self.places[at]), at)))
+            if self.searches and self.long:
+                self.search(self.long.pop())
+            self.read(*self.best())
             lookups -= 1
+
+    def best(self) -> tuple[str, int]:
+        """The most promising place."""
+        return max(self.places, key=lambda place: (self.pull(self.places[place]), place))
 
     def pull(self, place: tuple[float, Words, str]) -> float:
         """How promising a place is: its base, and how the words that lead to it fit the task."""
@@ -177,8 +185,7 @@ class Agent:
         if (cut or (not whole and len(lines) == self.window)) and after not in page.seen:
             why = f"{self.short(path)} goes on after line {after - 1}."
             self.places[path, after] = (self.patience, cue, why)
-            if self.searches and first == 1:
-                self.search(page)
+            self.long += [page] if first == 1 else []
 
     def search(self, page: reading.Page) -> None:
         """Search a long file for what is missing, and note the places of the hits."""
