@@ -277,7 +277,7 @@ class Agent:
 
     def named(self, command: str) -> bool:
         """Whether the command's own words, not its blanks and options, occur in the task."""
-        own = re.sub(r"python3|scripts/|check|<[^>]*>|--\S+", " ", command)
+        own = re.sub(r"python3|scripts/|\.py|check|<[^>]*>|--\S+", " ", command)
         return self.aim(words(own)) > 0
 
     def source(self, script: str) -> str | None:
