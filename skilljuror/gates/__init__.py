@@ -4,4 +4,7 @@ GATES = {
     "layout": "skilljuror.gates.layout:Layout",
     "hygiene": "skilljuror.gates.hygiene:Hygiene",
     "knowledge": "skilljuror.gates.knowledge:Knowledge",
+    "style": "skilljuror.gates.style:Style",
+    "size": "skilljuror.gates.size:Size",
+    "security": "skilljuror.gates.security:Security",
 }

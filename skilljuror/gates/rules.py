@@ -178,6 +178,80 @@ RULES: dict[str, Rule] = {
         "info", "other words, same critical tokens", "Counted, so that rewriting shows.",
         "Nothing, unless the words were meant to stay.",
     ),
+    "style.provenance": Rule(
+        "medium", "added text speaks of how the variant was made",
+        "It tells the agent that there are variants.", "Remove the remark.",
+    ),
+    "style.elision": Rule(
+        "high", "added text stands for text that was left out", "The agent cannot read what is not there.",
+        "Write the text out as the parent has it.",
+    ),
+    "style.placeholder": Rule(
+        "medium", "added text is a placeholder", "The agent may take it for an instruction.",
+        "Fill it with the parent's text or remove it.",
+    ),
+    "style.chatter": Rule(
+        "medium", "added text is an answer to whoever asked for the variant",
+        "It is not part of the skill.", "Remove it.",
+    ),
+    "size.grown": Rule(
+        "medium", "the variant is much longer than its parent",
+        "Longer text costs more to read, whatever its layout.", "Remove what was added.",
+    ),
+    "size.shrunk": Rule(
+        "high", "the variant is much shorter than its parent",
+        "Text is missing or was put in fewer words.", "Restore what is missing.",
+    ),
+    "size.one-read": Rule(
+        "info", "a root is longer than one read returns",
+        "Agents may see its beginning only; exclude or stratify the source.", "Nothing in the variant.",
+    ),
+    "size.long-reference": Rule(
+        "info", "a supporting file is long", "Opening it costs as much as a flat layout.",
+        "Split it by its headings.",
+    ),
+    "security.remote-shell": Rule(
+        "high", "a download is run unseen", "Whoever serves it runs code in the trial.",
+        "Remove the command; the parent does not have it.",
+    ),
+    "security.destructive": Rule(
+        "high", "a command deletes or needs more rights", "It can damage the machine of the trial.",
+        "Remove the command; the parent does not have it.",
+    ),
+    "security.override": Rule(
+        "high", "text that turns an agent against its instructions", "It takes over the trial.",
+        "Remove it; the parent does not have it.",
+    ),
+    "security.secret": Rule(
+        "high", "something that looks like a key", "Keys leak with the bundle.", "Remove it.",
+    ),
+    "security.grader": Rule(
+        "medium", "text that names the grader or its files",
+        "It invites working for the check instead of the task.", "Remove it; the parent does not have it.",
+    ),
+    "security.hidden-text": Rule(
+        "medium", "a comment that a reader of the page does not see",
+        "An agent reads it, a reviewer does not.", "Remove it or write it as text.",
+    ),
+    "security.invisible": Rule(
+        "high", "an invisible or direction-changing character", "It hides or reorders text.",
+        "Remove the character.",
+    ),
+    "security.host": Rule(
+        "medium", "an address of a host that the parent does not name",
+        "It may leak data or change results.", "Remove the address.",
+    ),
+    "security.agent-file": Rule(
+        "high", "a file that configures agents or holds credentials",
+        "It changes the agent and not the skill.", "Remove the file.",
+    ),
+    "security.program": Rule(
+        "high", "a compiled program", "Nobody can read what it does.", "Remove the file.",
+    ),
+    "security.permission": Rule(
+        "high", "the frontmatter asks for more permissions", "The variants would run with other rights.",
+        "Ask for what the parent asks for.",
+    ),
 }  # fmt: skip
 """rule id -> rule. The id is "gate.rule"."""
 

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from skilljuror.knowledge.criticals import change_between
 from skilljuror.knowledge.filepairs import FilePairs, pair_files
@@ -12,7 +13,7 @@ from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.origin import Makings
 from skilljuror.knowledge.prose import STEP_ARROW
 from skilljuror.knowledge.units import units_of
-from skilljuror.models.bundle import Bundle
+from skilljuror.models.bundle import Blob, Bundle, Skill
 from skilljuror.models.knowledge import CONTENT_KINDS, Change, Unit, UnitDiff, UnitPair
 
 _WORD = re.compile(r"\w+")
@@ -27,6 +28,20 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     frontmatter field, a file's bytes or name, and the order of two steps that both still stand.
     Lines made by a generator are told apart by `origin`. (transforms §5.2)
     """
+    return _diff(_held(parent), _held(variant))
+
+
+_Held = tuple[str, tuple[tuple[str, Blob], ...], tuple[Skill, ...]]
+
+
+def _held(bundle: Bundle) -> _Held:
+    return bundle.name, tuple(bundle.files.items()), bundle.skills
+
+
+@lru_cache(maxsize=4)
+def _diff(held: _Held, other: _Held) -> UnitDiff:
+    """Kept, because more than one gate asks for the same pair."""
+    parent, variant = (Bundle(name, dict(files), skills) for name, files, skills in (held, other))
     old, new = units_of(parent), units_of(variant)
     normal = Normal((parent, variant), (old, new))
     matching = match(_content(old), _content(new), normal)

@@ -4,6 +4,7 @@ import pytest
 
 from skilljuror.errors import UsageError
 from skilljuror.gates import GATES
+from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES, explain
 from skilljuror.registry import resolve
 from tests.gates.pairs import FAITHFUL, SOURCE
@@ -13,28 +14,29 @@ STRUCTURAL = {"layout.roots", "layout.flat"} | {r for r in RULES if r.startswith
 """Rules that a kind of layout promises; they cannot be inherited."""
 
 
-def check(rule, parent, variant, kind, policy="strict"):
+def check(rule, parent, variant, kind, named="strict"):
     gate = resolve(GATES, rule.partition(".")[0], "gate")()
-    return gate.check(parent, variant, kind, policy)
+    return gate.check(parent, variant, kind, named)
 
 
-@pytest.mark.parametrize("policy", ["strict", "llm"])
+@pytest.mark.parametrize("named", ["strict", "llm"])
 @pytest.mark.parametrize("kind", FAITHFUL)
 @pytest.mark.parametrize("gate", GATES)
-def test_a_faithful_pair_passes(gate, kind, policy):
-    result = check(gate, SOURCE, FAITHFUL[kind], kind, policy)
+def test_a_faithful_pair_passes(gate, kind, named):
+    result = check(gate, SOURCE, FAITHFUL[kind], kind, named)
     assert (result.verdict, result.gate) == ("pass", gate)
-    assert sum(result.checked.values()) > 0
+    assert result.checked
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_a_planted_defect_is_told_by_its_rule(rule):
     plant = PLANTS[rule]
-    result = check(rule, SOURCE, plant.bundle(), plant.kind)
+    result = check(rule, plant.parent, plant.bundle(), plant.kind)
     (finding, *_) = [f for f in result.findings if f.rule == rule]
     assert not finding.inherited
     assert finding.severity == RULES[rule].severity
-    assert result.verdict == "fail"
+    decides = finding.severity != "info" or rule in policy("strict").rules
+    assert result.verdict == "fail" or not decides
 
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - STRUCTURAL))
@@ -50,7 +52,7 @@ def test_every_gate_has_rules_and_only_its_own(gate):
     own = {rule for rule in RULES if rule.startswith(f"{gate}.")}
     assert own
     for rule in own:
-        result = check(rule, SOURCE, PLANTS[rule].bundle(), PLANTS[rule].kind)
+        result = check(rule, PLANTS[rule].parent, PLANTS[rule].bundle(), PLANTS[rule].kind)
         assert {finding.rule for finding in result.findings} <= own
 
 

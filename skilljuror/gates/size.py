@@ -1,0 +1,64 @@
+"""Is the variant as long as its parent, and can it be read the way its layout asks?"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.knowledge.classes import resource_class
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.gate import GateResult
+from skilljuror.tokens import estimate
+
+SLACK = 400
+"""Estimated tokens that a variant may gain or lose whatever its size."""
+MOST = 1.5
+"""Most tokens of a variant, as a share of its parent's; real layouts stay below 1.3."""
+LEAST = 0.8
+"""Fewest tokens of a variant, as a share of its parent's."""
+ONE_READ = 25_000
+"""Estimated tokens that agents' file tools return in one read. (transforms §3.4)"""
+LONG_REFERENCE = 6_000
+"""Estimated tokens from which a supporting file is better split."""
+
+
+class Size:
+    """Growth, loss, and files too long for one read."""
+
+    name: ClassVar[str] = "size"
+
+    def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
+        """The answer for one pair; tokens are estimated without a vocabulary, data left out."""
+        before, after = sum(_tokens(parent).values()), _tokens(variant)
+        facts = [*_growth(before, sum(after.values())), *_long(variant, after, _tokens(parent))]
+        checked = {"token": sum(after.values()), "parent token": before}
+        return answer(self.name, (parent, variant), policy, map(finding, facts), checked)
+
+
+def _tokens(bundle: Bundle) -> dict[str, int]:
+    """path -> estimated tokens of every text that is not data."""
+    return {path: _estimate(path, blob) for path, blob in bundle.files.items()}
+
+
+@lru_cache(maxsize=1024)
+def _estimate(path: str, blob: Blob) -> int:
+    return 0 if resource_class(path, blob) == "data" else estimate(blob.text or "")
+
+
+def _growth(before: int, after: int) -> Iterator[Fact]:
+    message = f"about {after} tokens, the parent has about {before}"
+    if after > before * MOST + SLACK:
+        yield Fact("size.grown", None, "", message=message)
+    if after < before * LEAST - SLACK:
+        yield Fact("size.shrunk", None, "", message=message)
+
+
+def _long(variant: Bundle, sizes: dict[str, int], known: dict[str, int]) -> Iterator[Fact]:
+    """Roots and supporting texts over their limit that were not over it in the parent."""
+    roots = {skill.path for skill in variant.skills}
+    for path, size in sizes.items():
+        limit = ONE_READ if path in roots else LONG_REFERENCE
+        text = path in roots or resource_class(path, variant.files[path]) == "support"
+        if text and size > limit >= known.get(path, 0):
+            rule = "size.one-read" if path in roots else "size.long-reference"
+            yield Fact(rule, path, path, message=f"about {size} tokens")
