@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.headings import anchors
+from skilljuror.knowledge.normal import paths_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
@@ -16,6 +17,10 @@ _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _COMMAND = re.compile(
     r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
+)
+_MENTION = re.compile(
+    r"(?<![\w/:@$~{}*<>-])(?:\.{0,2}/)*((?:[\w.-]+/)*[\w-][\w.-]*\.(?:md|py|sh|mjs|js|ts|rb|pl))"
+    r"(?![\w/*{}<>-])"
 )
 _STALE = re.compile(
     r"(?:~|/root|/home/[\w.-]+)/\.[\w-]+/skills/[\w./-]*|/(?:mnt|root)/skills/[\w./-]*"
@@ -31,6 +36,8 @@ def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
         elif unit.kind in CONTENT_KINDS:
             yield from places.commands(unit)
             yield from _stale(unit)
+            if unit.generated is None:
+                yield from places.mentions(unit)
 
 
 def _stale(unit: Unit) -> Iterator[Fact]:
@@ -43,15 +50,15 @@ class _Places:
     """Everything in a bundle that text can point at."""
 
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
-        embedded = {unit.text.rpartition(" ")[0] for unit in units if unit.kind == "file"}
         self.paths = set(bundle.files)
         self.folders = {folder for path in self.paths for folder in _folders(path)}
-        self.tails = {tail for path in self.paths | embedded for tail in _tails(path)}
+        self.tails = {tail for path in paths_of(bundle, units) for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         titles: dict[str, list[str]] = defaultdict(list)
         for unit in units:
             if unit.kind == "heading":
                 titles[unit.file].append(unit.text)
+        self._told: set[str] = set()
         self.anchors = {path: set(anchors(found)) for path, found in titles.items()}
 
     def link(self, unit: Unit) -> Iterator[Fact]:
@@ -86,6 +93,14 @@ class _Places:
                 yield Fact(
                     "hygiene.unresolved-command", basename(path), unit.file, unit.start, found[0]
                 )
+
+    def mentions(self, unit: Unit) -> Iterator[Fact]:
+        """Documents and scripts that are named anywhere and are not there, each once."""
+        for found in _MENTION.finditer(unit.text):
+            path = normpath(found[1])
+            if path not in self.tails and path not in self._told:
+                self._told.add(path)
+                yield Fact("hygiene.unresolved-mention", path, unit.file, unit.start, found[0])
 
 
 def _folders(path: str) -> Iterator[str]:

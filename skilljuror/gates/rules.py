@@ -81,6 +81,10 @@ RULES: dict[str, Rule] = {
         "high", "a command runs a script that is not there", "The command fails for every trial.",
         "Correct the path or state the working directory.",
     ),
+    "hygiene.unresolved-mention": Rule(
+        "medium", "a file is named that is not there", "The agent looks for it in vain.",
+        "Name the file by its new path.",
+    ),
     "hygiene.stale-path": Rule(
         "medium", "an absolute path into a skill folder", "The path exists for one layout only.",
         "Make the path relative to the skill folder.",
@@ -147,6 +151,9 @@ RULES: dict[str, Rule] = {
     ),
     "knowledge.steps": Rule(
         "medium", "two steps changed places", "A procedure is its order.", "Restore the order.",
+    ),
+    "knowledge.lines": Rule(
+        "medium", "two lines of code changed places", "A program is its order.", "Restore the order.",
     ),
     "knowledge.code": Rule(
         "medium", "a line of code changed", "Agents copy code as it stands.", _KEEP,

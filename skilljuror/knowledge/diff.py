@@ -11,7 +11,7 @@ from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.matching import Matching, Pair, match
 from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.origin import Makings
-from skilljuror.knowledge.prose import STEP_ARROW
+from skilljuror.knowledge.sequence import swapped_lines, swapped_steps
 from skilljuror.knowledge.units import units_of
 from skilljuror.models.bundle import Blob, Bundle, Skill
 from skilljuror.models.knowledge import CONTENT_KINDS, Change, Unit, UnitDiff, UnitPair
@@ -50,7 +50,8 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
     altered = [pair for pair in pairs if pair.change is not None]
     altered += files.altered
     altered += _executable(files, parent, variant)
-    altered += _swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
+    altered += swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
+    altered += swapped_lines(old, matching)
     makings = Makings((parent, variant), (old, new), matching)
     made, added = _made(matching, makings)
     return UnitDiff(
@@ -102,25 +103,6 @@ def _executable(files: FilePairs, parent: Bundle, variant: Bundle) -> Iterator[U
                 if unit.text.startswith(f"{unit.file} ")]  # fmt: skip
         if len(set(bits)) == 2:
             yield UnitPair(before, after, change="executable")
-
-
-def _swapped_steps(
-    old: list[Unit], new: list[Unit], matching: Matching, normal: Normal
-) -> Iterator[UnitPair]:
-    """Neighbouring steps that both still stand, but no longer in this order."""
-    became = {normal.text(before): normal.text(after) for before, after in matching.same}
-    became |= {normal.text(pair.before): normal.text(pair.after) for pair in matching.alike}
-    standing = Counter(normal.text(unit) for unit in new)
-    by_end = {normal.text(unit).partition(STEP_ARROW)[2]: unit for unit in new}
-    for unit in old:
-        first, _, second = normal.text(unit).partition(STEP_ARROW)
-        if first not in became or second not in became:
-            continue
-        wanted = f"{became[first]}{STEP_ARROW}{became[second]}"
-        if standing[wanted]:
-            standing[wanted] -= 1
-        else:
-            yield UnitPair(unit, by_end.get(became[second], unit), change="steps")
 
 
 def _made(matching: Matching, makings: Makings) -> tuple[list[Unit], list[Unit]]:

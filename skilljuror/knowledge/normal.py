@@ -30,7 +30,7 @@ class Normal:
         names = {skill.directory for bundle in pair for skill in bundle.skills}
         folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
         self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
-        known = [set(_paths(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
+        known = [set(paths_of(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
         self._parent = {basename(path) for path in known[0]}
         self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
         self._texts: dict[str, str] = {}
@@ -64,7 +64,7 @@ class Normal:
         return name if name in self._parent or before not in self._parent else before
 
 
-def _paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
+def paths_of(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
     """Every path of a bundle, on disk or in a marker."""
     yield from bundle.files
     for unit in units:

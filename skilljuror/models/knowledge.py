@@ -38,11 +38,13 @@ Change = Literal[
     "renamed",
     "executable",
     "steps",
+    "lines",
 ]
 """What was altered in a pair of units, worst first where several apply: a negation gained or
 lost, a comparator turned round, another comparator, a number, its unit, the strength of a modal,
 a code span, path or flag, the same words in another order; any change of a code line, a table
-row or a frontmatter field; a file's bytes, its name or its execute bit; the order of two steps."""
+row or a frontmatter field; a file's bytes, its name or its execute bit; the order of two steps;
+the order of two lines of code."""
 
 
 class Unit(Struct, frozen=True):

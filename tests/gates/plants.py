@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from tests.gates.pairs import FAITHFUL, SOURCE, edited, rebuilt
+from tests.gates.pairs import CHECK, FAITHFUL, SOURCE, edited, rebuilt
 
 ROOT = "forms/SKILL.md"
 LIMITS = "forms/references/limits.md"
@@ -77,6 +77,7 @@ PLANTS: dict[str, Plant] = {
     "hygiene.broken-link": say(LIMITS, "Use Helvetica", "Use [Helvetica](gone.md)"),
     "hygiene.broken-anchor": say(LIMITS, "Use Helvetica", "Use [Helvetica](#gone)"),
     "hygiene.unresolved-command": say(ROOT, "python scripts/check.py", "python scripts/gone.py"),
+    "hygiene.unresolved-mention": say(LIMITS, "Use Helvetica", "Use Helvetica as in fonts.md"),
     "hygiene.stale-path": say(LIMITS, "Use Helvetica", "Use /root/.claude/skills/forms/x"),
     "hygiene.litter": put("forms/scripts/__pycache__/check.pyc", "x"),
     "hygiene.case-collision": put("forms/references/Limits.md", "Text.\n"),
@@ -101,6 +102,7 @@ PLANTS: dict[str, Plant] = {
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
         "Save the result as a new file.\n3. Fill every field of the form.",
     ),
+    "knowledge.lines": say(SCRIPT, CHECK, "print(sys.argv)\n\nimport sys\n"),
     "knowledge.code": say("forms/references/tables.md", "--strict", "--loose"),
     "knowledge.row": say("forms/references/tables.md", "| name |", "| names |"),
     "knowledge.field": say(ROOT, "Fill PDF forms.", "Fill PDF forms well."),
