@@ -54,7 +54,7 @@ def model_server(script: Script) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """(address, requests seen) of a server that answers by `script`."""
     server = Server(("127.0.0.1", 0), Handler)
     server.script, server.requests = script, []
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", server.requests

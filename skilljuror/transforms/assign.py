@@ -118,9 +118,8 @@ class Desk:
             return f"the root has {over} lines more than {self.limit}; move more of its sections"
         plan = draft.plan(Assigned.variant)
         made = Bundle(self.parent.name, render(plan, self.parent), self.parent.skills)
-        return told([
-            f"the trigger of {path!r} {why}" for path, why in trigger_problems(plan, made)
-        ])
+        triggers = [f"the trigger of {path!r} {why}" for path, why in trigger_problems(plan, made)]
+        return told(triggers) or None
 
     def plan(self, answer: Assignment) -> Plan:
         """The plan of a usable answer."""

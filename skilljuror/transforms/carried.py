@@ -59,20 +59,16 @@ def carried_files(document: Document) -> tuple[Carried, ...]:
     )
 
 
-def folded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]:
-    """A flat page with a placeholder in place of each fence that carries a file."""
-    found, place = list[str](), 0
-    starts = {file.start - 1: file for file in embedded_files(Document(lines)) if file.fenced}
+def folded_page(document: Document, carried: Sequence[Carried]) -> list[str]:
+    """A flat page with a placeholder in place of each fence that carries a file; the lines before
+    the first fence keep their numbers."""
     by_path = {one.path: one for one in carried}
-    while place < len(lines):
-        file = starts.get(place)
-        if file is not None and file.path in by_path:
-            found.append(by_path[file.path].placeholder)
+    found, place = list[str](), 0
+    for file in embedded_files(document):
+        if file.path in by_path:
+            found += [*document.lines[place : file.start - 1], by_path[file.path].placeholder]
             place = file.end + 1
-        else:
-            found.append(lines[place])
-            place += 1
-    return found
+    return [*found, *document.lines[place:]]
 
 
 def expanded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]:

@@ -1,46 +1,31 @@
 """baseline and pd by rewriting: a model that follows a transformation Skill writes the Markdown.
 
-This is the method of the study that the layouts come from; nothing here proves that the text
-still says the same, which is what the gates are for. Everything that is not Markdown, and the
-frontmatter, is taken from the source byte for byte.
+This is the method of the paper that the layouts come from. Nothing here proves that the text says
+the same; that is for the gates. Everything that is not Markdown, and the frontmatter, is taken
+from the source byte for byte.
 """
 
 import re
 import unicodedata
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.frontmatter import frontmatter_end
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.text import read_text
 from skilljuror.llm import Message, ModelDoor, as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.record import Record
 from skilljuror.transforms.assignment import told
-from skilljuror.transforms.baseline import Baseline
-from skilljuror.transforms.carried import (
-    Carried,
-    carried_files,
-    expanded_page,
-    folded_page,
-    placement_problems,
-)
-from skilljuror.transforms.pd import flat_skill
+from skilljuror.transforms.brief import Brief, disclosed_brief, flat_brief
+from skilljuror.transforms.carried import expanded_page, placement_problems
 from skilljuror.transforms.prompts import Prompt
 
 ROOT = "SKILL.md"
-MAX_SHOWN = 400_000
-"""Characters of Markdown that a model is asked to rewrite at once."""
-GROWTH = 2.0
-"""Largest length of an answer, as a multiple of what was shown, beyond `SPARE`."""
-SPARE = 4_000
-"""Characters for headings and routing rows, whatever the size."""
-_REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]*/)?[A-Za-z0-9][\w.-]{0,80}\.md")
-_PLAIN_CONTROLS = frozenset("\n\t")
+BRIEFS: Mapping[str, Callable[[Bundle], Brief]] = {
+    "baseline": flat_brief,
+    "pd": disclosed_brief,
+}
+"""The layouts that can be written, and what each starts from."""
+_REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
+_SHOWN = 80
 
 
 class WrittenFile(Record):
@@ -49,7 +34,7 @@ class WrittenFile(Record):
     path: str
     """Path below the skill's folder."""
     text: str
-    """All of its text."""
+    """All of its text, for SKILL.md without the frontmatter."""
 
 
 class Written(Record):
@@ -59,107 +44,125 @@ class Written(Record):
     """Its Markdown files; every other file comes from the source."""
 
 
-class Brief(ABC):
-    """What one rewriting starts from, and what becomes of an answer."""
+class Rewriter:
+    """Has one layout written."""
 
-    variant: ClassVar[str]
+    def __init__(self, door: ModelDoor, prompt: Prompt, variant: str) -> None:
+        """`prompt` is the transformation Skill that the model follows; `variant` one of BRIEFS."""
+        self.door = door
+        self.prompt = prompt
+        self.variant = variant
 
-    def __init__(self, root: str, head: Sequence[str], carried: Sequence[Carried]) -> None:
-        self.folder = str(PurePosixPath(root).parent)
-        self.head = tuple(head)
-        """The frontmatter, its `---` lines included."""
-        self.carried = tuple(carried)
-        self.shown: dict[str, str] = {}
-        """Path -> the Markdown that is to be rewritten."""
-        self.data: dict[str, Blob] = {}
-        """Path in the variant -> file that is copied as it is."""
+    def files(self, parent: Bundle) -> dict[str, Blob]:
+        """The files of the variant, in bytewise path order.
 
-    @property
-    def size(self) -> int:
-        """Characters shown."""
-        return sum(map(len, self.shown.values()))
+        Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
+        the form of a variant.
+        """
+        brief = BRIEFS[self.variant](parent)
+        answer, _ = self.door.ask_for(
+            Written, self.messages(brief), lambda written: problem(written, brief)
+        )
+        return finished(answer, brief)
 
-    @property
-    def most(self) -> int:
-        """Characters an answer may have."""
-        return int(GROWTH * self.size) + SPARE
+    def messages(self, brief: Brief) -> list[Message]:
+        """The Skill as instructions; everything from the bundle as delimited data."""
+        shown = f"{as_data('request', brief.request())}\n{as_data('bundle', brief.bundle())}"
+        return [
+            {"role": "system", "content": self.prompt.text},
+            {"role": "user", "content": shown},
+        ]
 
-    def told(self) -> str:
-        """The task and the bundle, as data."""
-        request = {
-            "layout": self.variant,
-            "frontmatter": "\n".join(self.head),
-            "carried": [one.told() for one in self.carried],
-            "data": sorted(path.removeprefix(f"{self.folder}/") for path in self.data),
-            "most_characters": self.most,
-        }
-        bundle = [{"path": path, "text": text} for path, text in self.shown.items()]
-        return f"{as_data('request', request)}\n{as_data('bundle', bundle)}"
 
-    def problem(self, answer: Written) -> str | None:
-        """Why an answer cannot become a variant; what it says is for the gates to judge."""
-        found = list(self._general(answer))
-        return told(found or list(self._special(answer)))
+def problem(written: Written, brief: Brief) -> str | None:
+    """Why an answer cannot become a variant; None when it can. Its meaning is not judged here."""
+    found = [*_paths(written, brief), *_texts(written, brief)]
+    if not found:
+        flat = brief.layout == "baseline"
+        found = [*(_flat if flat else _disclosed)(written, brief)]
+    return told(found) or None
 
-    def _general(self, answer: Written) -> Iterator[str]:
-        paths = [file.path for file in answer.files]
-        if paths.count(ROOT) != 1:
-            yield f"there must be exactly one {ROOT}"
-        for path in sorted({path.casefold() for path in paths if paths.count(path) > 1}):
-            yield f"the path {path[:80]!r} stands twice"
-        for path in paths:
-            if path != ROOT and not self._may_have(path):
-                yield f"{path[:80]!r} is no path for this layout"
-        size = sum(len(file.text) for file in answer.files)
-        if size > self.most:
-            yield f"the files have {size} characters, at most {self.most}"
-        for file in answer.files:
-            if not file.text.strip():
-                yield f"{file.path[:80]!r} is empty"
-        strange = _controls(file.text for file in answer.files) - _controls(self.shown.values())
-        if strange:
-            yield f"invisible characters that the bundle does not have: {sorted(map(ascii, strange))}"
 
-    def _may_have(self, path: str) -> bool:
-        return False
+def finished(written: Written, brief: Brief) -> dict[str, Blob]:
+    """The files of a variant whose answer has no problem."""
+    files = dict(brief.data)
+    for file in written.files:
+        lines = _page(file, brief)
+        files[f"{brief.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
+    return {path: files[path] for path in sorted(files, key=str.encode)}
 
-    @abstractmethod
-    def _special(self, answer: Written) -> Iterator[str]:
-        """What this layout asks on top."""
 
-    @abstractmethod
-    def files(self, answer: Written) -> dict[str, Blob]:
-        """The files of the variant, in bytewise path order."""
-
-    def _page(self, text: str, *, root: bool) -> list[str]:
-        """The lines of a written file; a root gets the frontmatter of the source."""
-        lines = text.replace("\r\n", "\n").split("\n")
-        if root:
-            body = lines[frontmatter_end(lines) :]
-            return [*self.head, "", *_trimmed(body)]
+def _page(file: WrittenFile, brief: Brief) -> list[str]:
+    """The lines of a written file; a root gets the source's frontmatter in place of its own, and
+    a flat one the files it carries."""
+    lines = file.text.replace("\r\n", "\n").split("\n")
+    if file.path != ROOT:
         return _trimmed(lines)
-
-    def _finished(
-        self, pages: Mapping[str, Sequence[str]], more: Mapping[str, Blob]
-    ) -> dict[str, Blob]:
-        files = {**self.data, **more}
-        for path, lines in pages.items():
-            files[f"{self.folder}/{path}"] = Blob(("\n".join(lines) + "\n").encode())
-        return {path: files[path] for path in sorted(files, key=str.encode)}
+    body = _trimmed(lines[frontmatter_end(lines) :])
+    page = [*brief.head, "", *body]
+    return expanded_page(page, brief.carried) if brief.layout == "baseline" else page
 
 
-class FlatBrief(Brief):
-    """A whole source into one SKILL.md. The deterministic baseline tells which files are carried,
-    under which marker, and what the frontmatter is."""
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    """The lines without blank ones at the edges."""
+    told = [number for number, line in enumerate(lines) if line.strip()]
+    return list(lines[told[0] : told[-1] + 1]) if told else []
 
-    variant = "baseline"
 
-    def __init__(self, source: Bundle) -> None:
-        plan = Baseline().plan(source, {})
-        made = render(plan, source)
-        root = plan.files[0].path
-        text = read_text(made[root])
-        lines = text.lines if text else ()
-        flat = Bundle(source.name, made, source.skills)
-        del flat
-        raise TransformError("x")
+def _paths(written: Written, brief: Brief) -> Iterator[str]:
+    paths = [file.path for file in written.files]
+    if paths.count(ROOT) != 1:
+        yield f"there must be one {ROOT}, there are {paths.count(ROOT)}"
+    taken = {path.removeprefix(f"{brief.folder}/").casefold() for path in brief.data}
+    for path in paths:
+        shown = repr(path[:_SHOWN])
+        if path != ROOT and (brief.layout == "baseline" or not _REFERENCE.fullmatch(path)):
+            yield f"{shown} is no path of the layout {brief.layout}"
+        elif path.casefold() in taken:
+            yield f"the path {shown} is taken; each file needs its own"
+        taken.add(path.casefold())
+
+
+def _texts(written: Written, brief: Brief) -> Iterator[str]:
+    size = sum(len(file.text) for file in written.files)
+    if size > brief.most:
+        yield f"the files have {size} characters, at most {brief.most}"
+    for file in written.files:
+        if not file.text.strip():
+            yield f"{file.path[:_SHOWN]!r} is empty"
+    strange = _invisible(file.text for file in written.files) - _invisible(brief.shown.values())
+    if strange:
+        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(strange))
+        yield f"it holds characters that cannot be seen and that the bundle has not: {codes}"
+
+
+def _invisible(texts: Iterable[str]) -> set[str]:
+    """Control and format characters, line ends and tabs apart."""
+    every = {char for text in texts for char in text} - {"\n", "\t", "\r"}
+    return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
+
+
+def _flat(written: Written, brief: Brief) -> Iterator[str]:
+    root = next(file for file in written.files if file.path == ROOT)
+    for one in brief.carried:
+        count = root.text.count(one.placeholder)
+        if count != 1:
+            yield f"{one.placeholder} stands {count} times, it must stand once"
+    yield from placement_problems(_page(root, brief), brief.carried)
+
+
+def _disclosed(written: Written, brief: Brief) -> Iterator[str]:
+    root = next(file.text for file in written.files if file.path == ROOT)
+    everything = "\n".join(file.text for file in written.files)
+    for one in brief.carried:
+        if one.placeholder in everything:
+            yield f"{one.placeholder} stands in the text; the file stands at its own path again"
+        if not _is_named(one.path, root):
+            yield f"{ROOT} does not name {one.path!r}, which an agent would not find"
+
+
+def _is_named(path: str, root: str) -> bool:
+    """Whether a root names a file, or a folder that holds it."""
+    folders = path.split("/")[:-1]
+    ups = ["/".join(folders[:count]) + "/" for count in range(1, len(folders) + 1)]
+    return path in root or any(f"`{up}`" in root for up in ups)

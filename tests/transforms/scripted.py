@@ -1,0 +1,122 @@
+"""A skill, a scripted model that lays it out, and what the model was asked."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.render import render
+from skilljuror.llm import ModelChoice, ModelDoor
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.transforms.baseline import Baseline
+
+WARNINGS = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
+)
+"""What litellm and its friends warn of on their own."""
+
+ROOT = """---
+name: forms
+description: Fill PDF forms. Use when a form must be filled.
+---
+# PDF forms
+
+Fill forms without losing a value.
+
+## Steps
+
+1. Read the field list of the form.
+2. Run `python scripts/check.py --strict in.pdf`.
+3. Fill every field; follow `references/signing.md` for signed forms.
+
+## Overflow
+
+Overflow is decided field by field.
+
+### Notes
+
+A note holds at most 200 characters. Longer values move to an addendum page of the form.
+
+### Tables
+
+Rows beyond the table of the page are printed on a second copy of that page.
+
+## Fonts
+
+Use Helvetica at 10 pt for printed forms and Courier for codes.
+"""
+SIGNING = """# Signing
+
+Signed pages are saved incrementally. Never flatten a signed form.
+"""
+CHECK = "import sys\n\nprint(sys.argv)\n"
+FILES = {
+    "forms/SKILL.md": ROOT,
+    "forms/references/signing.md": SIGNING,
+    "forms/scripts/check.py": CHECK,
+    "forms/LICENSE.txt": "Free for all.\n",
+}
+"""path -> text of the source."""
+
+
+def source(**changes: str) -> Bundle:
+    """The source; `changes` replaces a text in its root by another."""
+    files = dict(FILES)
+    for old, new in changes.items():
+        assert old in files["forms/SKILL.md"]
+        files["forms/SKILL.md"] = files["forms/SKILL.md"].replace(old, new)
+    blobs = {path: Blob(text.encode(), path.endswith(".py")) for path, text in files.items()}
+    return make_bundle("forms", blobs)
+
+
+def flat(bundle: Bundle) -> Bundle:
+    """The plan engine's baseline of a bundle."""
+    return make_bundle(bundle.name, render(Baseline().plan(bundle, {}), bundle))
+
+
+def door(address: str, retries: int = 1) -> ModelDoor:
+    """A door to the scripted model, without a log."""
+    return ModelDoor(choice(address, retries))
+
+
+def choice(address: str, retries: int = 1) -> ModelChoice:
+    """The scripted model."""
+    return ModelChoice("openai/scripted", address, {"api_key": "dummy"}, 20, retries)
+
+
+def blocks(messages: Sequence[dict[str, str]]) -> dict[str, Any]:
+    """The delimited data of what was asked: name -> value."""
+    found = re.findall(r"^<(\w+) json>\n(.*)\n</\1>$", messages[1]["content"], re.MULTILINE)
+    return {name: json.loads(body) for name, body in found}
+
+
+def outside(messages: Sequence[dict[str, str]]) -> str:
+    """What was asked without the delimited data: all that speaks to the model."""
+    told = re.sub(r"^<(\w+) json>\n.*\n</\1>$", "", messages[1]["content"], flags=re.MULTILINE)
+    return messages[0]["content"] + told
+
+
+def assignment(**changes: Any) -> dict[str, Any]:
+    """A good answer for the flat source: overflow and fonts move, signing is a document."""
+    whole: dict[str, Any] = {
+        "root": ["s1", "s2"],
+        "files": [
+            {
+                "path": "references/overflow.md",
+                "sections": ["s3"],
+                "trigger": "when a value overflows because notes move to an addendum page",
+            },
+            {
+                "path": "references/fonts.md",
+                "sections": ["s4"],
+                "trigger": "when text is printed because the fonts for codes are named there",
+            },
+        ],
+        "documents": [
+            {"document": "d1", "trigger": "when a form is signed because it is saved incrementally"}
+        ],
+    }
+    return whole | changes

@@ -1,0 +1,144 @@
+"""The packaged transformation Skills: Agent Skills themselves, held to what they teach."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import UsageError
+from skilljuror.files import data_dir
+from skilljuror.knowledge.criticals import criticals
+from skilljuror.knowledge.markers import KINDS
+from skilljuror.knowledge.templates import TEMPLATES, recognise
+from skilljuror.knowledge.triggers import file_texts, split_trigger, trigger_in, trigger_problem
+from skilljuror.models.bundle import Blob
+from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.build import build_source
+from skilljuror.pipeline.engine import SKILLS
+from skilljuror.transforms.assignment import Assignment
+from skilljuror.transforms.carried import Carried
+from skilljuror.transforms.prompts import load_prompt
+from skilljuror.transforms.rewrite import Written
+
+FOLDER = data_dir("transforms")
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))
+ANSWERS: dict[str, type[BaseModel]] = {
+    "assign-sections": Assignment,
+    "flatten-to-baseline": Written,
+    "disclose-progressively": Written,
+}
+FENCE = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def text(name: str, path: str) -> str:
+    return (FOLDER / name / path).read_text(encoding="utf-8")
+
+
+def test_every_mode_has_its_skills_and_no_skill_is_idle():
+    assert {skill for mode in SKILLS.values() for skill in mode.values()} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_skill_is_valid_and_small(name):
+    bundle = load_bundle(FOLDER / name)
+    assert bundle.issues == ()
+    assert bundle.skills[0].name == name
+    assert text(name, "SKILL.md").count("\n") <= 60
+
+
+@pytest.mark.parametrize("kind", ["origin", "pd"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_skill_passes_the_gates_with_nothing_to_inherit_but_its_examples(name, kind):
+    """Examples in a Skill about Skills name files of other skills."""
+    bundle = load_bundle(FOLDER / name)
+    result = audit(bundle, bundle, kind)
+    assert (result.verdict, result.own) == ("pass", ())
+    assert {finding.rule for finding in result.findings} <= {"hygiene.unresolved-mention"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_skill_can_be_laid_out_in_every_way(name, tmp_path):
+    record = build_source(FOLDER / name, tmp_path / "build")
+    assert {entry.verdict for entry in record.variants} == {"pass"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reference_has_a_trigger_that_says_no_more_than_it(name):
+    bundle = load_bundle(FOLDER / name)
+    rows = dict(re.findall(r"^- \[(.+?)\](.*)$", text(name, "SKILL.md"), re.MULTILINE))
+    assert set(rows) == {
+        path.relative_to(FOLDER / name).as_posix() for path in (FOLDER / name).glob("references/*")
+    }
+    for path, row in rows.items():
+        halves = trigger_in(row)
+        assert halves is not None
+        assert trigger_problem(*halves, file_texts(bundle, f"{name}/{path}")) is None, path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_of_an_answer_has_the_form_of_an_answer(name):
+    examples = FENCE.findall(text(name, "references/answer-form.md"))
+    assert examples
+    for example in examples:
+        ANSWERS[name].model_validate_json(example)
+
+
+GOOD_TRIGGERS = [
+    *re.findall(r'"trigger": "(.+)"', text("assign-sections", "references/answer-form.md")),
+    *re.findall(
+        r"^\| (when .+?) \| good", text("assign-sections", "references/trigger-sentences.md"), re.M
+    ),
+    *re.findall(
+        r"^\| (when .+?) \| good",
+        text("disclose-progressively", "references/routing-rows.md"),
+        re.M,
+    ),
+]
+
+
+@pytest.mark.parametrize("sentence", GOOD_TRIGGERS)
+def test_triggers_that_are_taught_as_good_demand_nothing(sentence):
+    halves = split_trigger(sentence.replace(", because", " because"))
+    assert halves is not None
+    assert criticals(f"when {halves[0]}, because {halves[1]}.") == ()
+
+
+def test_the_routing_rows_that_are_taught_are_those_that_are_recognised():
+    page = text("disclose-progressively", "references/routing-rows.md")
+    taught = page.split("```")[1].split("\n")[1:-1]
+    assert taught[0] == TEMPLATES["routing"]
+    assert taught[2] == TEMPLATES["routing-lead"]
+    assert [recognise(line) for line in taught[4:]] == [
+        "row-trigger", "row-call", "row-data", "row-data-folder", "row-terms",
+    ]  # fmt: skip
+
+
+def test_the_page_form_teaches_the_lines_that_are_read_again():
+    page = text("flatten-to-baseline", "references/page-form.md")
+    file = Carried("scripts/check.py", "", (), Blob(b""))
+    assert f"\n{file.placeholder}\n" in page
+    assert f"## {KINDS[0]} `{file.path}`" in page
+    for name in ("configuration", "directory"):
+        assert f"``{TEMPLATES[name].replace('{path}', '<folder>')}``" in page
+    assert f"`{TEMPLATES['shared']}`" in page
+
+
+def test_both_ways_of_rewriting_keep_the_same_things():
+    one, other = (text(name, "references/verbatim.md") for name in NAMES[1:])
+    assert one == other
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_prompt_is_the_whole_skill_and_is_named_by_its_digest(name):
+    prompt = load_prompt(name)
+    for path in (FOLDER / name).rglob("*.md"):
+        assert path.read_text(encoding="utf-8") in prompt.text
+    assert re.fullmatch(r"[0-9a-f]{64}", prompt.sha256)
+
+
+@pytest.mark.parametrize("name", ["nothing", "../rubrics", str(Path("/etc"))])
+def test_an_unknown_prompt_names_the_known_ones(name):
+    with pytest.raises(UsageError, match=", ".join(NAMES)):
+        load_prompt(name)
