@@ -61,8 +61,8 @@ def _told(unit: Unit) -> str:
 
 
 def _moved_message(pair: UnitPair) -> str:
-    here = pair.after.headings[-1] if pair.after.headings else ""
-    return f"moved from below {pair.before.headings[-1]!r} to below {here!r}"
+    home, here = (unit.headings[-1] if unit.headings else "" for unit in (pair.before, pair.after))
+    return f"moved from {f'below {home!r}' if home else 'above all headings'} to below {here!r}"
 
 
 def _weight(unit: Unit) -> int:

@@ -19,7 +19,7 @@ _COMMAND = re.compile(
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
 )
 _MENTION = re.compile(
-    r"(?<![\w/:@$~{}*<>-])(?:\.{0,2}/)*((?:[\w.-]+/)*[\w-][\w.-]*\.(?:md|py|sh|mjs|js|ts|rb|pl))"
+    r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/)*((?:[\w.-]+/)*[\w-][\w.-]*\.(?:md|py|sh|mjs|js|ts|rb|pl))"
     r"(?![\w/*{}<>-])"
 )
 _STALE = re.compile(
