@@ -26,6 +26,8 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
+_ANCHORED = re.compile(r"[\w-]+")
+_NAMING = CONTENT_KINDS | {"link"}
 _WEIGHTY = ("num:", "cmp:", "mod:")
 """Tokens a row may not make up; the words of paths and code spans are compared as words."""
 _HOLE = re.compile(r"\{[a-z]+\}")
@@ -124,12 +126,13 @@ class Makings:
         return self._by_file.get(path, []) + [text for texts in inside for text in texts]
 
     def _mentions(self, target: str) -> list[str]:
-        """Units of the parent that share a line with a mention of the target's name."""
+        """Units of the parent that share a line with a mention of the target, or a link to it."""
         name = PurePosixPath(target).name.lower()
+        marker = "".join(_ANCHORED.findall(name))
         found = [
             unit
             for unit in self._units
-            if unit.kind in CONTENT_KINDS and name in self._lowered(unit.text)
+            if unit.kind in _NAMING and _names(self._lowered(unit.text), name, marker)
         ]
         lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
         return sorted({text for place in lines for text in self._by_line[place]})
@@ -207,6 +210,11 @@ class Makings:
     @cached_property
     def _criticals(self) -> frozenset[str]:
         return frozenset(token for unit in self._units for token in unit.criticals)
+
+
+def _names(text: str, name: str, anchor: str) -> bool:
+    """Whether a lower-case text names a file, or links to the marker that carries it."""
+    return name in text or (" -> #" in text and text.endswith(anchor))
 
 
 def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:

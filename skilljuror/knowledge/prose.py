@@ -96,6 +96,7 @@ class _Walk:
             "heading", start + self.first, end - 1 + self.first, self.headings, text, template
         )
         self.path.append((level, None if template else text))
+        yield from links(inline, start + self.first, self.headings)
 
     def _paragraph(self, token: Token, inline: Token) -> Iterator[Draft]:
         start, end = _span(token)
@@ -132,11 +133,14 @@ class _Walk:
 
     def _table(self, index: int) -> Iterator[Draft]:
         header: list[str] = []
-        for line, cells in _rows(self.tokens, index):
+        for line, inlines in _rows(self.tokens, index):
+            cells = [folded(inline_text(inline)) for inline in inlines]
             shown = [f"{h}: {c}" if h else c for h, c in zip(header, cells, strict=False)]
             number = line + self.first
             yield Draft("row", number, number, self.headings, " | ".join(shown or cells))
             header = header or cells
+            for inline in inlines:
+                yield from links(inline, number, self.headings)
 
     def _raw(self, numbers: Iterable[int]) -> Iterator[Draft]:
         for number in numbers:
@@ -170,15 +174,15 @@ def embedded(path: str, lines: Sequence[str], first: int) -> Iterator[Draft]:
     yield from listing(lines, first, (), PurePosixPath(path).suffix.lower().removeprefix("."))
 
 
-def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[str]]]:
-    """Rows of the table that opens at `index`, each with its 0-based line."""
-    cells: list[str] = []
+def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[Token]]]:
+    """Cells of the rows of the table that opens at `index`, each row with its 0-based line."""
+    cells: list[Token] = []
     line = 0
     for token in tokens[index:]:
         if token.type == "tr_open":
             cells, line = [], _span(token)[0]
         elif token.type == "inline":
-            cells.append(folded(inline_text(token)))
+            cells.append(token)
         elif token.type == "tr_close":
             yield line, cells
         elif token.type == "table_close":
@@ -189,7 +193,7 @@ def links(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[Draft
     """Links of one inline token, as "label -> address"."""
     children = inline.children or []
     for index, child in enumerate(children):
-        if child.type == "softbreak":
+        if child.type in {"softbreak", "hardbreak"}:
             line += 1
         elif child.type == "link_open":
             label = "".join(_until_close(children[index + 1 :]))

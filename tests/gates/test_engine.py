@@ -1,0 +1,57 @@
+"""The engine's own variants of real skills pass the strict policy; planted drift does not."""
+
+from pathlib import Path
+
+import pytest
+
+from skilljuror.bundles import load_bundle
+from skilljuror.pipeline.assay import assay, pooled
+from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.build import VARIANTS, build_source, load_build
+
+ROOT = Path(__file__).parent.parent.parent
+EXAMPLES = sorted((ROOT / "examples" / "skills").glob("*"))
+CORPUS = ROOT.parent / "shared" / "corpus" / "skill-bundles"
+REAL = sorted({path.parent for path in CORPUS.rglob("SKILL.md")})
+ABSENT = "the corpus of real skill bundles is not beside the checkout"
+
+
+def own_findings(source, folder):
+    """(variant, rule) of everything that weighs, over a fresh build of `source`."""
+    build_source(source, folder)
+    parent = load_bundle(source)
+    found = []
+    for entry in load_build(folder).variants:
+        variant = load_bundle(folder / VARIANTS / entry.variant, parent.name)
+        told = audit(parent, variant, entry.variant).own
+        found += [(entry.variant, f.rule, f.file) for f in told if f.severity != "info"]
+    return found
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.name)
+def test_variants_of_the_examples_pass_strict(source, tmp_path):
+    assert own_findings(source, tmp_path / "build") == []
+
+
+@pytest.mark.skipif(not REAL, reason=ABSENT)
+@pytest.mark.parametrize("source", REAL, ids=lambda path: path.name)
+def test_variants_of_real_skills_pass_strict(source, tmp_path):
+    assert own_findings(source, tmp_path / "build") == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL, reason=ABSENT)
+def test_the_assay_of_real_skills_reaches_its_targets(tmp_path):
+    reports = []
+    for source in REAL:
+        build_source(source, tmp_path / source.name)
+        reports.append(assay(tmp_path / source.name, sites=3))
+    report = pooled(reports)
+    allowed = {"bullets": 0.03, "synonym": 0.03, "paraphrase": 0.2}
+    for row in report.rows:
+        if row.drift:
+            assert row.rate is None or row.rate >= 0.98, (row.mutation, report.slips)
+        else:
+            assert row.rate is not None
+            assert row.rate <= allowed.get(row.mutation, 0.0), (row.mutation, report.slips)
+            assert row.failed == 0
