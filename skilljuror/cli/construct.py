@@ -1,5 +1,6 @@
 """`skilljuror build`: variants and audit record of source bundles."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +8,9 @@ import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
 from skilljuror.cli.output import emit, progress, table
-from skilljuror.errors import SkilljurorError
+from skilljuror.errors import SkilljurorError, UsageError
+
+ENGINES = ("plan", "assign", "rewrite")
 
 
 def register(app: typer.Typer) -> None:
@@ -24,23 +27,32 @@ def build(
     variants: Annotated[
         str, typer.Option("--variants", help="Which layouts, by comma.")
     ] = "origin,origin-flat,baseline,pd",
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", help="plan; assign (a model picks places), rewrite (a model writes)."
+        ),
+    ] = "plan",
+    model: Annotated[
+        str | None, typer.Option("--model", help="For assign and rewrite, as litellm names it.")
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
+    ] = None,
     jobs: Jobs = 1,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
-    from skilljuror.pipeline.build import build_many, build_source
     from skilljuror.pipeline.progress import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
+    asked = _asked(engine, model, api_base, out)
     results: list[tuple[str, Any]] = []
-    if len(sources) == 1:
-        record = build_source(sources[0], out, variants=names)
-        results.append((record.name, record))
-    else:
-        with progress(json) as listener:
-            for done in build_many(sources, out, jobs, variants=names):
-                results.append(done)
+    with progress(json) as listener:
+        for done in _built(sources, out, jobs, names, asked):
+            results.append(done)
+            if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
     payload = [
         {"source": name, "error": result.message}
@@ -50,6 +62,45 @@ def build(
     ]
     emit(payload if len(sources) > 1 else payload[0], json, lambda: _tell(results, out))
     raise typer.Exit(_status(results))
+
+
+def _asked(engine: str, model: str | None, api_base: str | None, out: Path) -> dict[str, Any]:
+    """What a build with a model takes on top; empty for the plan engine."""
+    from skilljuror.llm import ModelChoice
+
+    if engine not in ENGINES:
+        raise UsageError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine == "plan" and (model or api_base):
+        raise UsageError("the engine 'plan' asks no model; choose --engine assign or rewrite")
+    if engine == "plan":
+        return {}
+    if not model:
+        raise UsageError(
+            f"the engine {engine!r} asks a model; name one with --model, such as openai/gpt-5.4"
+        )
+    calls = out.parent / f"{out.name}.calls.jsonl"
+    return {"mode": engine, "choice": ModelChoice(model, api_base), "calls": calls}
+
+
+def _built(
+    sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], asked: dict[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
+    from skilljuror.pipeline.build import build_many, build_source
+    from skilljuror.pipeline.engine import build_many_with_model, build_with_model
+
+    if len(sources) == 1:
+        source = sources[0]
+        record = (
+            build_with_model(source, out, variants=names, **asked)
+            if asked
+            else build_source(source, out, variants=names)
+        )
+        yield record.name, record
+    elif asked:
+        yield from build_many_with_model(sources, out, variants=names, **asked)
+    else:
+        yield from build_many(sources, out, jobs, variants=names)
 
 
 def _tell(results: list[tuple[str, Any]], out: Path) -> None:
@@ -71,6 +122,8 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
     if built:
         print(f"tokens by {built[0].tokenizer}")
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
+        if built[0].engine != "plan":
+            print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
 
 
 def _status(results: list[tuple[str, Any]]) -> int:

@@ -2,16 +2,19 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.markdown import Document
 from skilljuror.knowledge.render import render
 from skilljuror.llm import ModelChoice, ModelDoor
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.transforms.baseline import Baseline
+from skilljuror.transforms.carried import carried_files, folded_page
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
@@ -62,10 +65,10 @@ FILES = {
 """path -> text of the source."""
 
 
-def source(**changes: str) -> Bundle:
-    """The source; `changes` replaces a text in its root by another."""
+def source(changes: Mapping[str, str] | None = None) -> Bundle:
+    """The source, with texts of its root replaced by others."""
     files = dict(FILES)
-    for old, new in changes.items():
+    for old, new in (changes or {}).items():
         assert old in files["forms/SKILL.md"]
         files["forms/SKILL.md"] = files["forms/SKILL.md"].replace(old, new)
     blobs = {path: Blob(text.encode(), path.endswith(".py")) for path, text in files.items()}
@@ -120,3 +123,41 @@ def assignment(**changes: Any) -> dict[str, Any]:
         ],
     }
     return whole | changes
+
+
+@cache
+def faithful_page() -> str:
+    """What a perfect model would write: the plan engine's own page, placeholders put in."""
+    document = Document(
+        (flat(source()).files["forms/SKILL.md"].text or "").rstrip("\n").split("\n")
+    )
+    return "\n".join(folded_page(document, carried_files(document))[document.skip :])
+
+
+def flat_answer(page: str | None = None) -> dict[str, Any]:
+    """An answer with a flat page, the faithful one unless told."""
+    return {"files": [{"path": "SKILL.md", "text": faithful_page() if page is None else page}]}
+
+
+def disclosed_answer(changes: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A faithful layout of the flat page by hand, with texts of its root replaced by others."""
+    root, _, rest = faithful_page().partition("## Fonts")
+    fonts = f"# Fonts{rest.partition('## ')[0]}"
+    rows = [
+        "## Supporting files",
+        "",
+        "Open a file when its row fits the step at hand; paths start at this folder.",
+        "",
+        "- [references/fonts.md](references/fonts.md): open this file when text is printed,"
+        " because the fonts for codes are named there.",
+        "- [references/signing.md](references/signing.md): open this file when a form is signed,"
+        " because it is saved incrementally.",
+        "- `scripts/check.py`: use when a step calls it.",
+        "- `LICENSE.txt`: terms of use.",
+    ]
+    text = root + "\n".join(rows)
+    for old, new in (changes or {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    files = {"SKILL.md": text, "references/fonts.md": fonts, "references/signing.md": SIGNING}
+    return {"files": [{"path": path, "text": files[path]} for path in files]}

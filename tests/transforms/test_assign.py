@@ -121,7 +121,7 @@ INJECTED = (
 
 def test_orders_inside_a_skill_stay_data_and_change_nothing(good_plan):
     """The scripted model obeys whatever stands outside the data, as a careless one would."""
-    hostile = flat(source(**{"Use Helvetica": f"{INJECTED}\n\nUse Helvetica"}))
+    hostile = flat(source({"Use Helvetica": f"{INJECTED}\n\nUse Helvetica"}))
 
     def careless(body, n):
         obeys = "ignore the rules above" in outside(body["messages"])
