@@ -30,6 +30,7 @@ TEMPLATES: dict[str, str] = {
     "row-read-why": "- [{path}]({link}): read when the task involves {topics}. Why: {cue}",
     "row-why": "- [{path}]({link}): read when this applies: {cue}",
     "row-trigger": "- [{path}]({link}): open this file when {when}, because {why}.",
+    "row-next": "[{path}]({link}): continue here for {topics}.",
     "row-parts": "- `{path}/` ({count} files: {names}): parts of {whole}; read one when that file names it.",
     "row-use": "- `{path}`: use for {topics}.",
     "row-use-why": "- `{path}`: use for {topics}. Why: {cue}",

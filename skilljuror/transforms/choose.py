@@ -163,7 +163,7 @@ def carry_bare(kept: list[Group], moved: list[Group]) -> tuple[list[Group], list
     stays = [
         group
         for number, group in enumerate(kept)
-        if number == 0 or not group.bare or not group.path or _has_below(group, kept)
+        if number == 0 or not group.bare or _has_below(group, kept)
     ]
     rest = sorted([one for one in kept if one not in stays] + moved, key=lambda one: one.start)
     result: list[Group] = []

@@ -14,6 +14,13 @@ MAX_CUE = 220
 MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180
 MAX_HEADING = 90
+GENERIC = frozenset({
+    "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
+    "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
+    "reference", "resources", "see also", "conclusion", "purpose", "description", "contents",
+    "table of contents", "background", "general", "appendix", "faq", "related",
+})  # fmt: skip
+"""Headings that say nothing about when a file is wanted."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:[-*+]|\d{1,3}[.)])?\s*")
 _TRIGGER = re.compile(
@@ -37,11 +44,12 @@ class Mention:
 
 
 def topics(titles: Iterable[str]) -> str:
-    """The distinct headings, joined; cut to whole headings."""
+    """The distinct headings that tell something, joined; cut to whole headings."""
+    told = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
     chosen: list[str] = []
-    for title in dict.fromkeys(_topic(title) for title in titles):
+    for title in [one for one in told if one.lower() not in GENERIC] or told:
         size = sum(len(one) + 2 for one in chosen) + len(title)
-        if title and len(chosen) < MAX_TOPICS and (not chosen or size <= MAX_TOPIC_CHARS):
+        if len(chosen) < MAX_TOPICS and (not chosen or size <= MAX_TOPIC_CHARS):
             chosen.append(title)
     return ", ".join(chosen)
 
@@ -103,15 +111,16 @@ def _leading_comment(text: str) -> str:
 
 
 def mentions(flat: FlatSkill, names: Sequence[str], own: tuple[int, int]) -> list[Mention]:
-    """Where the text outside `own` (the file's section) names the file, in order."""
-    pattern = re.compile(
-        rf"(?<![\w.-])(?:{'|'.join(re.escape(name) for name in names)})(?![\w-]|\.\w)",
-        re.IGNORECASE,
-    )
+    """Where the text outside `own` (the file's section) names the file, or links to its section,
+    in order. Carried code does not count: only what a reader is told."""
+    told = "|".join(re.escape(name) for name in names)
+    pattern = re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
+    link = f"](#{flat.anchors[own[0]]})" if own[0] in flat.anchors else None
     return [
         found
         for line, text in enumerate(flat.lines)
-        if not own[0] <= line < own[1] and pattern.search(text)
+        if not own[0] <= line < own[1] and not flat.is_code(line)
+        if pattern.search(text) or (link and link in text)
         for found in _mention(flat, line, pattern)
     ]
 

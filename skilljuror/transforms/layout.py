@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.headings import can_shift, slug
@@ -11,9 +12,10 @@ from skilljuror.knowledge.markdown import Heading, plain
 from skilljuror.knowledge.markers import Embedded
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Copy, PlannedFile
+from skilljuror.models.plan import Copy, Generated, PlannedFile
 from skilljuror.tokens import estimate
 from skilljuror.transforms.cues import topics
+from skilljuror.transforms.links import link_between
 from skilljuror.transforms.page import Page
 from skilljuror.transforms.sections import FlatSkill, Group, Range, joined
 
@@ -37,6 +39,8 @@ class Reference:
     """The carried file it comes from; None for sections of the root."""
     whole: "Reference | None" = None
     """The file it is a part of."""
+    merged: bool = False
+    """Whether it holds several sections that stood side by side."""
 
 
 class Layout:
@@ -48,21 +52,19 @@ class Layout:
         self.folder = str(PurePosixPath(flat.path).parent)
         self.data = [path for path in parent.files if path != flat.path]
         self.references: list[Reference] = []
+        self.runs: list[tuple[list[Group], str]] = []
+        """Sections that left the root, and the file they went to."""
         self.verbatim: list[tuple[Embedded, PlannedFile]] = []
         self.placed: dict[str, str] = {}
         """Path in a marker -> path in the variant."""
-        self._code = "\n".join(
-            "\n".join(file.text.lines) for file in flat.embedded if not is_markdown(file.path)
-        )
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded if self.keeps_path(one)]
         self._names = {path.casefold() for path in [*self.data, flat.path, *fixed]}
         self._home = self._free_folder("references")
 
     def keeps_path(self, file: Embedded) -> bool:
-        """Whether a carried file goes back to its own path: all but Markdown, and Markdown that a
-        script opens by name."""
-        name = PurePosixPath(file.path).name
-        return name.lower() != "skill.md" and (not is_markdown(file.path) or name in self._code)
+        """Whether a carried file goes back to its own path: all but a SKILL.md, since a second one
+        would be taken for a skill."""
+        return PurePosixPath(file.path).name.lower() != "skill.md"
 
     def add_sections(self, moved: Sequence[Group], merge_tokens: int) -> None:
         """References out of sections that leave the root."""
@@ -74,7 +76,8 @@ class Layout:
             self._fill(page, ranges, topics([group.title or title for group in run]) or title)
             titles = [group.title for group in run]
             titles += [one.title for one in self.headings_in(ranges)]
-            self.references.append(Reference(page, tuple(titles)))
+            self.references.append(Reference(page, tuple(titles), merged=len(run) > 1))
+            self.runs.append((run, page.path))
 
     def add_carried(self) -> None:
         """Files out of markers: Markdown as references, everything else as it was."""
@@ -98,11 +101,7 @@ class Layout:
             return f"{self.folder}/{file.path}"
         unit = self.flat.unit_at(file.heading.start)
         inner = file.path.removeprefix(f"{unit}/") if unit else file.path
-        for lead in ("references/", "reference/"):
-            inner = inner.removeprefix(lead)
-        pure = PurePosixPath(inner)
-        if pure.name.lower() == "skill.md":
-            inner = f"{pure.parent.name or 'skill'}.md"
+        inner = f"{PurePosixPath(inner).parent.name or unit or 'skill'}.md"
         place = f"{self._home}/{slug(unit)}" if unit else self._home
         return self._free(f"{self.folder}/{place}/{inner}")
 
@@ -196,8 +195,7 @@ class Layout:
         if not parts:
             self.lay(page, ranges, shift)
             return
-        opening = (file.start, parts[0][0][0])
-        self.copy_trimmed(page, *opening, shift)
+        self.copy_trimmed(page, file.start, parts[0][0][0], shift)
         for part in parts:
             self._add_part(reference, part)
 
@@ -227,7 +225,23 @@ class Layout:
         folder = str(PurePosixPath(whole.page.path).with_suffix(""))
         page = Page(self._free(f"{folder}/{slug(plain(titles[0]))}.md"), self.sources)
         self._fill(page, part, topics(titles[:3]))
-        self.references.append(Reference(page, titles, whole.file, whole))
+        part_of = Reference(page, titles, whole.file, whole)
+        self.references.append(part_of)
+        self._route_part(whole.page, part_of)
+
+    def _route_part(self, page: Page, part: Reference) -> None:
+        """A row, in the file that was split, for one of its parts."""
+        if not (page.pieces and _is_row(page.pieces[-1])):
+            page.gap()
+            page.make("routing")
+            page.make("blank")
+        link = link_between(page.path, part.page.path)
+        about = topics(part.titles) or PurePosixPath(part.page.path).stem
+        page.make("row-read", path=unquote(link), link=link, topics=about)
+
+
+def _is_row(piece: Copy | Generated) -> bool:
+    return isinstance(piece, Generated) and piece.template.startswith("row-")
 
 
 def _contents(page: Page, headings: Sequence[Heading]) -> None:
@@ -245,7 +259,7 @@ def merged(moved: Sequence[Group], merge_tokens: int) -> list[list[Group]]:
         last = runs[-1] if runs else []
         size = sum(one.tokens for one in last) + group.tokens
         same = bool(last) and (last[-1].path, last[-1].unit) == (group.path, group.unit)
-        if same and size <= merge_tokens and len(last) < MERGED:
+        if same and not group.headless and size <= merge_tokens and len(last) < MERGED:
             last.append(group)
         else:
             runs.append([group])

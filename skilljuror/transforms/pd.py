@@ -1,6 +1,7 @@
 """pd: Progressive Disclosure. A short root that routes to files opened on demand."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
 from skilljuror.transforms.choose import Budget, Chooser, carry_bare
+from skilljuror.transforms.cues import topics
 from skilljuror.transforms.labels import supply
 from skilljuror.transforms.layout import Layout
 from skilljuror.transforms.moves import Moves
@@ -22,6 +24,7 @@ ROOT_LINES = 220
 MERGE_TOKENS = 800
 """Estimated tokens up to which neighbouring sections share a reference."""
 ROUNDS = 10
+_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 
 class ProgressiveDisclosure:
@@ -98,17 +101,41 @@ def _draft(parent: Bundle, sources: Sources, flat: FlatSkill, budget: Budget, me
     layout = Layout(parent, sources, flat)
     layout.add_sections(moved, merge)
     layout.add_carried()
-    return Draft(layout, root_page(layout, kept, Routing(layout).rows()))
+    pointers = list(_pointers(layout, kept))
+    return Draft(layout, root_page(layout, kept, Routing(layout).rows(), pointers))
 
 
-def root_page(layout: Layout, kept: Sequence[Group], rows: Sequence[Row]) -> Page:
-    """The root: frontmatter, what stays, and the routing table."""
+def _pointers(layout: Layout, kept: Sequence[Group]) -> Iterator[tuple[int, Row]]:
+    """Where numbered steps stay in part: (line, row) for those that went elsewhere."""
+    steps = {(group.path, group.unit) for group in kept if _is_step(group)}
+    for run, path in layout.runs:
+        if (run[0].path, run[0].unit) in steps and all(_is_step(group) for group in run):
+            shown = path.removeprefix(f"{layout.folder}/")
+            about = topics(group.title for group in run)
+            yield run[0].start, ("row-next", {"path": shown, "link": shown, "topics": about})
+
+
+def _is_step(group: Group) -> bool:
+    return _STEP.match(group.title) is not None
+
+
+def root_page(
+    layout: Layout,
+    kept: Sequence[Group],
+    rows: Sequence[Row],
+    pointers: Sequence[tuple[int, Row]] = (),
+) -> Page:
+    """The root: frontmatter, what stays with pointers in its place to what left, the table."""
     flat = layout.flat
     page = Page(flat.path, layout.sources)
     page.copy(flat.path, 1, flat.document.skip)
+    place = 0
     for start, end in joined([one for group in kept for one in group.ranges]):
+        _point(page, [row for line, row in pointers if place <= line < start])
         page.gap()
         layout.copy_trimmed(page, start, end)
+        place = start
+    _point(page, [row for line, row in pointers if line >= place])
     if rows:
         page.gap()
         page.make("routing")
@@ -118,6 +145,12 @@ def root_page(layout: Layout, kept: Sequence[Group], rows: Sequence[Row]) -> Pag
         for template, params in rows:
             page.make(template, **params)
     return page
+
+
+def _point(page: Page, rows: Sequence[Row]) -> None:
+    for template, params in rows:
+        page.gap()
+        page.make(template, **params)
 
 
 def _omitted(flat: FlatSkill, files: Sequence[PlannedFile]) -> tuple[Omitted, ...]:

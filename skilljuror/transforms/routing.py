@@ -10,6 +10,7 @@ from skilljuror.knowledge.markers import KINDS, Embedded
 from skilljuror.transforms.cues import (
     Mention,
     best_sentence,
+    clip,
     code_cue,
     defined_names,
     first_sentence,
@@ -19,10 +20,12 @@ from skilljuror.transforms.cues import (
 from skilljuror.transforms.layout import Layout, Reference
 from skilljuror.transforms.names import Names
 
-FOLDED = 3
-"""Files of one folder from which data, and anything in a crowded table, share a row."""
-CROWDED = 70
-"""Rows from which helper files share a row by folder."""
+FOLDED = 2
+"""Files of one folder that may share a row."""
+CROWDED = 40
+"""Rows from which rows are short, and helpers share a row by folder."""
+SHORT = 100
+"""Characters of topics and cues in a crowded table."""
 
 MAX_NAMES = 200
 """Characters of file names that a folder's row lists."""
@@ -41,14 +44,19 @@ class Routing:
 
     def rows(self) -> list[Row]:
         """References in document order, then helpers, then data."""
-        return [(template, self._named(params)) for template, params in self._rows()]
+        rows = self._rows()
+        limit = SHORT if len(rows) > CROWDED else 0
+        return [(template, self._named(params, limit)) for template, params in rows]
 
-    def _named(self, params: dict[str, str]) -> dict[str, str]:
-        """Cues name files as the variant does."""
-        return {
-            hole: self.names.freshened(self._renamed(text)) if hole == "cue" else text
-            for hole, text in params.items()
-        }
+    def _named(self, params: dict[str, str], limit: int) -> dict[str, str]:
+        """Cues name files as the variant does; in a crowded table they are short."""
+        told = dict(params)
+        if limit and "topics" in told:
+            told["topics"] = clip(told["topics"], limit)
+        if "cue" in told:
+            told["cue"] = self.names.freshened(self._renamed(told["cue"]))
+            told["cue"] = clip(told["cue"], limit) if limit else told["cue"]
+        return told
 
     def _renamed(self, text: str) -> str:
         for unit in ["", *(name for _, name in self.flat.units)]:
@@ -58,9 +66,7 @@ class Routing:
     def _rows(self) -> list[Row]:
         read = [self._reference(one) for one in self.layout.references if one.whole is None]
         parts = self._parts()
-        used = [self._carried(file, planned.path) for file, planned in self.layout.verbatim]
-        if len(read) + len(parts) + len(used) > CROWDED:
-            used = self._by_folder()
+        used = self._used(crowded=len(read) + len(self.layout.verbatim) > CROWDED)
         return [*read, *parts, *used, *self._data()]
 
     def _shown(self, path: str) -> str:
@@ -85,7 +91,8 @@ class Routing:
         about = topics(reference.titles)
         file = reference.file
         told = best_sentence(self._mentions(file), self._names(file)) if file else ""
-        return _read_row(self._link(reference.page.path), about, told or first_sentence(document))
+        told = told or ("" if reference.merged else first_sentence(document))
+        return _read_row(self._link(reference.page.path), about, told)
 
     def _parts(self) -> list[Row]:
         wholes: dict[str, list[str]] = {}
@@ -120,18 +127,22 @@ class Routing:
         about = topics(mention.heading for mention in found)
         return _use_row({"path": self._shown(path)}, about, cue)
 
-    def _by_folder(self) -> list[Row]:
-        folders: dict[str, list[tuple[Embedded, str]]] = {}
-        for file, planned in self.layout.verbatim:
-            shown = self._shown(planned.path)
-            folders.setdefault(str(PurePosixPath(shown).parent), []).append((file, planned.path))
-        rows: list[Row] = []
-        for folder, files in folders.items():
-            if folder == "." or len(files) < FOLDED:
-                rows += [self._carried(file, path) for file, path in files]
-            else:
-                rows.append(("row-folder", _folder(folder, [path for _, path in files])))
-        return rows
+    def _used(self, *, crowded: bool) -> list[Row]:
+        """Rows of the helpers; those of a folder that nothing is told about share one, and all of
+        a folder do in a crowded table."""
+        rows = {
+            planned.path: self._carried(file, planned.path)
+            for file, planned in self.layout.verbatim
+        }
+        folders: dict[str, list[str]] = {}
+        for path, row in rows.items():
+            if crowded or row[0] == "row-call":
+                folders.setdefault(str(PurePosixPath(self._shown(path)).parent), []).append(path)
+        shared = {folder: paths for folder, paths in folders.items() if _shares(folder, paths)}
+        gone = {path for paths in shared.values() for path in paths}
+        return [row for path, row in rows.items() if path not in gone] + [
+            ("row-folder", _folder(folder, paths)) for folder, paths in shared.items()
+        ]
 
     def _data(self) -> list[Row]:
         terms = [path for path in self.layout.data if is_licence(path)]
@@ -141,10 +152,10 @@ class Routing:
                 folders.setdefault(str(PurePosixPath(self._shown(path)).parent), []).append(path)
         rows: list[Row] = []
         for folder, paths in folders.items():
-            if folder == "." or len(paths) < FOLDED:
-                rows += [self._datum(path) for path in paths]
-            else:
+            if _shares(folder, paths):
                 rows.append(("row-data-folder", _folder(folder, paths)))
+            else:
+                rows += [self._datum(path) for path in paths]
         return rows + [("row-terms", {"path": self._shown(path)}) for path in terms]
 
     def _datum(self, path: str) -> Row:
@@ -170,6 +181,10 @@ def _use_row(path: dict[str, str], about: str, cue: str) -> Row:
             "row-use", path | {"topics": about}
         )  # fmt: skip
     return ("row-call-why", path | {"cue": cue}) if cue else ("row-call", path)
+
+
+def _shares(folder: str, paths: Sequence[str]) -> bool:
+    return folder != "." and len(paths) >= FOLDED
 
 
 def _folder(folder: str, paths: Sequence[str]) -> dict[str, str]:

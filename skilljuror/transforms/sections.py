@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.headings import anchors
 from skilljuror.knowledge.markdown import Document, Heading
 from skilljuror.knowledge.markers import Embedded, embedded_files
 from skilljuror.tokens import estimate
@@ -47,6 +49,8 @@ class Group:
     """Whether it is a heading and its own text, without the sections below it."""
     bare: bool = False
     """Whether it is a heading without any text of its own."""
+    headless: bool = False
+    """Whether it is the rest of a text that was cut, so that it must open its file."""
     unit: str = ""
     """Folder of the source skill it comes from, where the page holds several."""
 
@@ -75,12 +79,24 @@ class FlatSkill:
         )
         starts = {one.start for one in self.headings} | {start for start, _ in self.taken}
         self._edges = sorted(starts | {len(self.lines)})
+        names = anchors([one.title for one in document.headings])
+        self.anchors = {one.start: name for one, name in zip(document.headings, names, strict=True)}
+        """Line of each heading -> its anchor."""
+        self._code = [
+            (file.heading.start, file.stop)
+            for file in self.embedded
+            if file.fenced and not is_markdown(file.path)
+        ]
         self.units: list[tuple[int, str]] = list(self._units())
         """(first line, folder) of each source skill, where the page holds several."""
 
     def is_taken(self, line: int) -> bool:
         """Whether the line belongs to an embedded file."""
         return any(start <= line < stop for start, stop in self.taken)
+
+    def is_code(self, line: int) -> bool:
+        """Whether the line belongs to a carried file that is no Markdown."""
+        return any(start <= line < stop for start, stop in self._code)
 
     def text(self, ranges: Sequence[Range]) -> str:
         """The lines of the ranges as one string."""
@@ -159,7 +175,7 @@ class FlatSkill:
         path = group.path
         return (
             Group(head, group.title, path, self.tokens(head), lead=True, unit=group.unit),
-            Group(tail, group.title, path, self.tokens(tail), unit=group.unit),
+            Group(tail, group.title, path, self.tokens(tail), headless=True, unit=group.unit),
         )
 
 
