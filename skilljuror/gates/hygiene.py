@@ -6,6 +6,7 @@ from typing import ClassVar
 from skilljuror.gates.findings import Fact, answer, differential
 from skilljuror.gates.pathnames import path_facts
 from skilljuror.gates.pointers import pointer_facts
+from skilljuror.knowledge.grammar import MARKER
 from skilljuror.knowledge.units import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
@@ -41,6 +42,6 @@ def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
     for unit, following in zip(content, [*content[1:], None], strict=False):
         if unit.kind != "heading" or unit.generated:
             continue
-        inside = following and following.file == unit.file
-        if not inside or (following and unit.text not in following.headings):
+        ends = not following or following.file != unit.file or following.generated == MARKER
+        if ends or (following and unit.text not in following.headings):
             yield Fact("hygiene.empty-heading", unit.text, unit.file, unit.start, unit.text)
