@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from skilljuror.parsers.base import Found, Source
@@ -11,7 +12,7 @@ from skilljuror.parsers.peek import FAR_BYTES, HEAD_BYTES, head_of
 from skilljuror.parsers.read import claims
 from skilljuror.parsers.unread import name_unread
 
-__all__ = ["Found", "discover"]
+__all__ = ["Found", "discover", "families_at", "families_of"]
 
 
 def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
@@ -29,7 +30,17 @@ def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
             if real not in seen:
                 seen.add(real)
                 found.append(one)
-    return join_families(found, _identify_near)
+    return join_families(found, cache(_identify_near))
+
+
+def families_at(path: Path) -> set[str]:
+    """Names that tie a log to others: its session and its family; none where it has gone."""
+    return families_of(_identify(path, named=False)) if path.is_file() else set()
+
+
+def families_of(found: Found) -> set[str]:
+    """Names that tie a log to others: its session and its family."""
+    return {name for name in (found.session, found.kin and found.kin.session) if name}
 
 
 def _real(path: Path, folders: dict[Path, Path]) -> Path:

@@ -2,11 +2,12 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
 from skilljuror.files import RunFolder, append_jsonl, read_jsonl, read_record
@@ -15,10 +16,15 @@ from skilljuror.models.gate import GateResult
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.parsers.base import Found
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discover import discover, families_at, families_of
 from skilljuror.pipeline.analysis import analyse
-from skilljuror.pipeline.logs import LogGroup, ReadLogs, group_captures, read_group, session_hint
-from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.logs import (
+    ReadLogs,
+    group_captures,
+    portions,
+    read_portion,
+)
+from skilljuror.pipeline.pool import in_order
 from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.pipeline.rows import unread_row
 from skilljuror.pipeline.trials import is_planned, read_trial
@@ -34,10 +40,12 @@ USUAL = (
 )
 """(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
 
-Pair = TypeVar("Pair")
+_RUNS = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
-BATCH = 64
-"""Runs per insert."""
+BATCH_ROWS = 40_000
+"""Rows per transaction: enough to make the cost of one small, few enough to stay in memory."""
 
 
 class IngestSummary(Struct, frozen=True):
@@ -112,6 +120,46 @@ class _Tally:
         )
 
 
+class _Before:
+    """Runs that the database holds already: what is read now may join them or take their place."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        rows = run(folder.database, _RUNS).rows if folder.database.is_file() else []
+        self._keys: dict[str, list[str]] = {}
+        for key, source in rows:
+            self._keys.setdefault(str(source), []).append(str(key))
+        self._given: set[str] = set()
+
+    def joined(self, paths: Sequence[Path], since: float | None) -> list[Found]:
+        """The logs under the paths, with the earlier captures and relatives of their runs."""
+        found = discover(paths, since)
+        here = {one.source.path for one in found}
+        names = {name for one in found for name in families_of(one)}
+        others = sorted({Path(source) for source in self._keys} - here) if names else []
+        kin = [path for path in others if families_at(path) & names]
+        if not kin:
+            return found
+        named = {one.source.path for one in found if one.named}
+        return [
+            replace(one, named=one.source.path in named) for one in discover([*paths, *kin], since)
+        ]
+
+    def forget(
+        self,
+        store: Store,
+        sources: Iterable[SourceRow],
+        runs: Sequence[Ingested],
+        parts: Sequence[str] = (),
+    ) -> None:
+        """Take out runs that their files no longer give, and files that are now parts of others."""
+        self._given.update(one.trajectory.trajectory for one in runs if one.trajectory)
+        paths = [*(row.path for row in sources), *parts] if self._keys else []
+        once = [key for path in paths for key in self._keys.pop(path, ())]
+        stale = [key for key in once if key not in self._given]
+        if stale or (paths and parts):
+            store.forget(stale, parts)
+
+
 class _TrialJob(Struct, frozen=True):
     study: Path
     trial: str
@@ -132,8 +180,10 @@ def ingest_trials(study: Path, *, jobs: int = 1, progress: Listener = silent) ->
     with open_write(folder.database) as store:
         store.put_plan(plan)
         store.put_builds(list(_builds(folder, plan)))
-        for done, batch in _batches(each(_read_trial, work, jobs)):
+        done = 0
+        for batch in _batches(in_order(_read_trial, work, jobs), _rows_of_trial):
             _put_trials(store, tally, [rows for _, rows in batch])
+            done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
     return tally.summary()
 
@@ -174,58 +224,65 @@ def ingest_logs(
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing."""
     gone = [str(path) for path in paths if not path.exists()]
     if gone:
-        raise UsageError(f"no log at {gone[0]!r}: it does not exist; nothing was read", file=gone[0])
+        raise UsageError(
+            f"no log at {gone[0]!r}: it does not exist; nothing was read", file=gone[0]
+        )
     folder = RunFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
-    found = discover(paths, since)
-    claimed = [one for one in found if one.format is not None]
-    groups = group_captures([*claimed, *_captured_before(folder, claimed)])
+    before = _Before(folder)
+    found = before.joined([path.resolve() for path in paths], since)
+    groups = group_captures(one for one in found if one.format is not None)
     tally = _Tally()
     with open_write(folder.database) as store:
         unread = [unread_row(one) for one in found if one.format is None]
+        before.forget(store, unread, ())
         store.put_sources(unread)
         tally.sources(unread)
-        for done, batch in _batches(each(read_group, groups, jobs)):
-            _put_logs(store, tally, batch)
+        done = 0
+        for batch in _batches(in_order(read_portion, portions(groups), jobs), _rows_of_logs):
+            _put_logs(store, tally, before, [answer for _, answers in batch for answer in answers])
+            done += sum(len(portion) for portion, _ in batch)
             progress(Progress("ingest", done, len(groups)))
     append_jsonl(folder.sources_file, {"paths": [str(path.resolve()) for path in paths]})
     return tally.summary()
 
 
-def _put_logs(store: Store, tally: _Tally, batch: Sequence[tuple[LogGroup, ReadLogs]]) -> None:
-    answers = [answer for _, answer in batch]
+def _put_logs(store: Store, tally: _Tally, before: _Before, answers: Sequence[ReadLogs]) -> None:
     sources = [row for answer in answers for row in answer.sources]
     runs = [one for answer in answers for one in answer.runs]
+    before.forget(store, sources, runs, [part for answer in answers for part in answer.parts])
     store.put_sources(sources)
     store.put_ingested(runs)
     tally.sources(sources)
     tally.runs(runs)
 
 
-def _captured_before(folder: RunFolder, found: Sequence[Found]) -> list[Found]:
-    """Logs ingested earlier that hold a session which is read now: one of them must give way."""
-    if not folder.database.is_file():
-        return []
-    here = {str(one.source.path) for one in found}
-    sessions = {session_hint(one) for one in found}
-    rows = run(folder.database, "SELECT DISTINCT source, session FROM trajectories ORDER BY 1").rows
-    before = [Path(source) for source, session in rows if session in sessions - {None}]
-    paths = [path for path in before if str(path) not in here and path.exists()]
-    return [one for one in discover(paths) if one.format]
-
-
-def _batches(pairs: Iterable[Pair]) -> Iterator[tuple[int, list[Pair]]]:
-    """(number done so far, batch) over an iterable of pairs."""
-    batch: list[Pair] = []
-    done = 0
+def _batches(
+    pairs: Iterable[tuple[Item, Answer]], rows: Callable[[Answer], int]
+) -> Iterator[list[tuple[Item, Answer]]]:
+    """Answers gathered until they make enough rows for a transaction to be worth its while."""
+    batch: list[tuple[Item, Answer]] = []
+    held = 0
     for pair in pairs:
         batch.append(pair)
-        done += 1
-        if len(batch) == BATCH:
-            yield done, batch
-            batch = []
+        held += rows(pair[1])
+        if held >= BATCH_ROWS:
+            yield batch
+            batch, held = [], 0
     if batch:
-        yield done, batch
+        yield batch
+
+
+def _rows_of_trial(read: _TrialRows) -> int:
+    return _rows(read.run)
+
+
+def _rows_of_logs(answers: Sequence[ReadLogs]) -> int:
+    return sum(_rows(run) for answer in answers for run in answer.runs)
+
+
+def _rows(run: Ingested) -> int:
+    return len(run.steps) + len(run.events) + len(run.measures)
 
 
 def usual_folders() -> list[Path]:

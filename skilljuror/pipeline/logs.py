@@ -1,6 +1,7 @@
 """Foreign logs: which files are captures of one run, and reading one run again."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,6 +20,12 @@ from skilljuror.parsers.read import read
 from skilljuror.pipeline.analysis import analyse
 from skilljuror.queries.run import run
 
+HELD_BYTES = 16 << 20
+"""Bytes of a session's captures that a worker holds parsed at one time."""
+PORTION_BYTES = 2 << 20
+"""Bytes of logs that a worker is handed at one time, unless a single run is bigger."""
+PORTION_GROUPS = 32
+"""Runs that a worker is handed at one time."""
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
 _LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
@@ -38,6 +45,8 @@ class ReadLogs(Struct, frozen=True):
     """Every file of the group."""
     runs: tuple[Ingested, ...]
     """The runs to count, each once."""
+    parts: tuple[str, ...] = ()
+    """Files that were read as parts of these (sub-agents, continuations)."""
 
 
 class LogEvents(Struct, frozen=True):
@@ -67,10 +76,10 @@ def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> I
         for row in rows:
             if row.status == "error":
                 yield LogEvents(row.path, problem=row.reason)
-        for choice, trajectory in runs:
+        for choice, parsed in runs:
             if choice.kept:
-                kept = replace(trajectory, trajectory=choice.key)
-                yield LogEvents(choice.capture.source, attribute(kept, manifest).events)
+                found_events = attribute(_kept(choice, parsed), manifest).events
+                yield LogEvents(choice.capture.source, found_events)
 
 
 def group_captures(found: Iterable[Found]) -> list[LogGroup]:
@@ -79,6 +88,40 @@ def group_captures(found: Iterable[Found]) -> list[LogGroup]:
     for one in found:
         groups.setdefault(session_hint(one), []).append(one)
     return [LogGroup(tuple(members)) for members in groups.values()]
+
+
+class _Place(Struct, frozen=True):
+    """A run that was parsed and is not held."""
+
+    found: Found
+    """Its source."""
+    at: int
+    """Its number among the runs of the source."""
+
+
+def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
+    """Groups shared out: many small ones travel together, a big one alone."""
+    portion: list[LogGroup] = []
+    room = PORTION_BYTES
+    for group in groups:
+        size = sum(map(_size, group.found))
+        if portion and (size > room or len(portion) == PORTION_GROUPS):
+            yield tuple(portion)
+            portion, room = [], PORTION_BYTES
+        portion.append(group)
+        room -= size
+    if portion:
+        yield tuple(portion)
+
+
+def _size(found: Found) -> int:
+    path = found.source.path
+    return path.stat().st_size if path.is_file() else 0
+
+
+def read_portion(groups: tuple[LogGroup, ...]) -> tuple[ReadLogs, ...]:
+    """Read groups one after another; what crosses from a worker to the main process."""
+    return tuple(map(read_group, groups))
 
 
 def session_hint(found: Found) -> str:
@@ -91,26 +134,40 @@ def read_group(group: LogGroup) -> ReadLogs:
     rows, runs = _runs(group)
     counted: list[Ingested] = []
     lost: dict[str, str] = {}
-    for choice, trajectory in runs:
+    for choice, parsed in runs:
         if choice.kept:
-            counted.append(_analysed(choice, trajectory))
+            counted.append(analyse(choice.key, _kept(choice, parsed)))
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}
-    return ReadLogs(tuple(_settled(row, lost, winners) for row in rows), tuple(counted))
+    settled = tuple(_settled(row, lost, winners) for row in rows)
+    parts = tuple(str(path) for found in group.found for path in found.source.siblings)
+    return ReadLogs(settled, tuple(counted), parts)
 
 
-def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory]]]:
-    """A row per file, and every run in the group with what becomes of it."""
+def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory | _Place]]]:
+    """A row per file, and every run in the group with what becomes of it.
+
+    Captures that are big together are not held together: of those only places are told.
+    """
+    held = len(group.found) == 1 or sum(map(_size, group.found)) <= HELD_BYTES
     rows: list[SourceRow] = []
-    parsed: list[Trajectory] = []
+    parsed: list[Trajectory | _Place] = []
     captures: list[Capture] = []
     for found in group.found:
         runs, row = _parse(found)
         rows.append(row)
-        parsed.extend(runs)
         captures.extend(capture(row.path, run) for run in runs)
+        parsed.extend(runs if held else (_Place(found, at) for at in range(len(runs))))
     return rows, list(zip(choose(captures), parsed, strict=True))
+
+
+def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
+    """A run to count, under the key of its branch; parsed again where it was not held."""
+    if isinstance(parsed, _Place):
+        runs = read(parsed.found.source, parsed.found.format or "")
+        parsed = next(islice(runs, parsed.at, None))
+    return replace(parsed, trajectory=choice.key)
 
 
 def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
@@ -122,10 +179,6 @@ def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
         return [], SourceRow(path, "error", name, error.message, size)
     reason = None if runs else "it holds no run"
     return runs, SourceRow(path, "parsed", name, reason, size)
-
-
-def _analysed(choice: Choice, trajectory: Trajectory) -> Ingested:
-    return analyse(choice.key, replace(trajectory, trajectory=choice.key))
 
 
 def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceRow:

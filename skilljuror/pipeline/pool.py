@@ -1,6 +1,7 @@
 """The one worker pool: spawned processes with a safe import path."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -60,6 +61,24 @@ def each(
                 yield from _finished(waiting)
         while waiting:
             yield from _finished(waiting)
+
+
+def in_order(
+    work: Callable[[Item], Answer], items: Iterable[Item], jobs: int
+) -> Iterator[tuple[Item, Answer]]:
+    """The same in the order of the items, so that what is made of it does not hang on chance."""
+    if jobs <= 1:
+        yield from each(work, items, 1)
+        return
+    with workers(jobs) as pool:
+        waiting: deque[tuple[Item, Future[Answer]]] = deque()
+        for item in items:
+            waiting.append((item, pool.submit(work, item)))
+            if len(waiting) > AHEAD * jobs:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for item, future in waiting:
+            yield item, future.result()
 
 
 def _finished(waiting: dict[Future[Answer], Item]) -> Iterator[tuple[Item, Answer]]:

@@ -73,6 +73,15 @@ class Store:
             total += len(batch)
         return total
 
+    def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
+        """Remove runs with everything about them, and rows of files that are no source any more."""
+        with self._transaction():
+            for table, _ in run_rows({}):
+                self._delete_matching(table, {"trajectory": list(trajectories)})
+            for table in (tables.MEASURES, tables.VERDICTS):
+                self._delete_matching(table, {"trial": list(trajectories)})
+            self._delete_matching(tables.SOURCES, {"path": list(sources)})
+
     def clear(self) -> None:
         """Remove every row; the schema stays."""
         names = self._connection.execute(
