@@ -4,6 +4,7 @@ The answer is data: ids of sections, paths, one trigger sentence per file. The t
 passes through the model, so the variant is lossless by construction and proved as any other.
 """
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -24,6 +25,8 @@ from skilljuror.transforms.sections import FlatSkill
 SHOWN_CHARS = 200_000
 """Characters of the skill's text that a model is shown; beyond, every part is cut evenly."""
 LEAST_CHARS = 200
+REFERENCE_TOKENS = 6_000
+"""Estimated tokens of a reference that holds several sections; more is better split."""
 
 
 class Assigned:
@@ -77,7 +80,11 @@ class Desk:
     def shown(self) -> str:
         """What the model is asked about, as data."""
         share = self._share()
-        request = {"skill": self.parent.skills[0].name, "root_lines": self.limit}
+        request = {
+            "skill": self.parent.skills[0].name,
+            "root_lines": self.limit,
+            "reference_tokens": REFERENCE_TOKENS,
+        }
         sections = [self._section(part, share) for part in self.offer.parts]
         documents = [
             {"id": name, "path": file.path, "text": _clip("\n".join(file.text.lines), share)}
@@ -93,6 +100,7 @@ class Desk:
             "title": group.title,
             "below": [*([group.unit] if group.unit else []), *group.path],
             "lines": group.lines,
+            "tokens": group.tokens,
             "opens": part.opens,
             "head_of": [one.id for one in self.offer.below(part)],
             "text": _clip(self.flat.text(group.ranges), share),
@@ -110,6 +118,7 @@ class Desk:
         """Why an answer cannot be used; None when it can."""
         layout = self._layout()
         found = problems(answer, self.offer, layout.is_taken)
+        found = found or list(self._long(answer))
         if found:
             return told(found)
         draft = self._draft(answer)
@@ -120,6 +129,16 @@ class Desk:
         made = Bundle(self.parent.name, render(plan, self.parent), self.parent.skills)
         triggers = [f"the trigger of {path!r} {why}" for path, why in trigger_problems(plan, made)]
         return told(triggers) or None
+
+    def _long(self, answer: Assignment) -> Iterator[str]:
+        """Files of several sections that are too long to be opened for one of them."""
+        for file in answer.files:
+            tokens = sum(self.offer.by_id[name].group.tokens for name in file.sections)
+            if tokens > REFERENCE_TOKENS and len(file.sections) > 1:
+                yield (
+                    f"{file.path!r} has about {tokens} tokens, at most {REFERENCE_TOKENS};"
+                    " spread its sections over several files"
+                )
 
     def plan(self, answer: Assignment) -> Plan:
         """The plan of a usable answer."""
