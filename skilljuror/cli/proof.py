@@ -23,16 +23,19 @@ def verify(
     debug: Debug = False,
 ) -> None:
     """Prove a build again from the files on disk: nothing lost, nothing made up."""
-    from skilljuror.pipeline.build import verify_build
+    from skilljuror.pipeline.build import unproved, verify_build
 
-    problems = verify_build(build)
+    problems, written = verify_build(build), unproved(build)
 
     def human() -> None:
         for problem in problems:
             print(f"  {problem}")
         print(f"{build}: " + (f"{len(problems)} problems" if problems else "proved again"))
+        if written:
+            print(f"not proved, for a model wrote them: {', '.join(written)}; see their gates")
 
-    emit({"proved": not problems, "problems": list(problems)}, json, human)
+    proved = not problems and not written
+    emit({"proved": proved, "problems": list(problems), "unproved": list(written)}, json, human)
     if problems:
         raise typer.Exit(1)
 

@@ -214,6 +214,12 @@ def load_build(target: Path) -> BuildRecord:
     return read_record(BuildRecord, target / RECORD)
 
 
+def unproved(target: Path) -> tuple[str, ...]:
+    """The variants of a build that no plan accounts for: of their text only the gates can tell."""
+    record = load_build(target)
+    return tuple(entry.variant for entry in record.variants if entry.variant not in record.plans)
+
+
 def verify_build(target: Path) -> tuple[str, ...]:
     """Every reason why the build on disk is not what its record says; empty means proved again.
 

@@ -128,6 +128,13 @@ def test_only_moved_text_has_a_plan(bench):
     assert set(written.plans) == {"origin", "origin-flat"}
 
 
+@pytest.mark.parametrize(("mode", "left"), [("assign", []), ("rewrite", ["baseline", "pd"])])
+def test_what_a_model_wrote_is_never_called_proved(bench, mode, left):
+    bench.build(SCRIPTS[mode], mode)
+    told = json.loads(CliRunner().invoke(app, ["verify", str(bench.target), "--json"]).stdout)
+    assert told == {"proved": not left, "problems": [], "unproved": left}
+
+
 def test_gates_of_written_text_follow_the_policy_for_it(bench):
     bench.build(rewrites, "rewrite")
     rows = list(read_jsonl(bench.target / "gates.jsonl"))
