@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from skilljuror.attribution.catalog import Catalog, Location, tail_of
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.classes import class_of
-from skilljuror.attribution.content_only import unexplained
+from skilljuror.attribution.content_only import may_show, unexplained
 from skilljuror.attribution.discover import catalog_of, home_of
 from skilljuror.attribution.evidence import (
     Output,
@@ -61,10 +61,13 @@ def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
     if touch.call.action == "skill":
         yield from skill_findings(touch, run)
         return
+    if not touch.accesses and not may_show(touch, run):
+        return
     output = touch.output()
-    found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
-    found.sort(key=lambda one: one.order)
-    yield from _once(found)
+    if touch.accesses:
+        found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
+        found.sort(key=lambda one: one.order)
+        yield from _once(found)
     for location, shown in unexplained(touch, run, output):
         yield _finding(touch, location, shown, order=len(touch.claims))
 

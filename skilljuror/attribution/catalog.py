@@ -16,7 +16,7 @@ _KNOWN_ROOT = re.compile(
     r"|/plugins/(?:cache|marketplaces|repos)/(?:[^/]+/){1,5}?skills|(?:^|/)mnt/skills/(?:public|user|private|examples|organization)"
     r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
-"""Roots seen in real logs (formats §2), wherever they lie."""
+"""Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
 _NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
 _BUNDLED = "/skills/.system"
 _INNER = frozenset({
@@ -129,7 +129,7 @@ class Catalog:
         for root in self.roots:
             if path.startswith(root + "/"):
                 return self._under_root(path[len(root) + 1 :], root)
-        found = _KNOWN_ROOT.match(path)
+        found = _KNOWN_ROOT.match(path) if "skill" in path else None
         if found and found[2]:
             first = found[2].partition("/")[0]
             if not self.closed or first in self.names:
@@ -210,9 +210,13 @@ class Catalog:
 
     def named_in(self, text: str) -> bool:
         """Whether a text holds anything that a path to a skill must hold."""
-        if any(needle in text for needle in _NEEDLES):
-            return True
-        return any(name in text for name in self.folder_names)
+        for needle in _NEEDLES:
+            if needle in text:
+                return True
+        for name in self.folder_names:  # noqa: SIM110 - asked of every call: a generator costs more
+            if name in text:
+                return True
+        return False
 
 
 def known_root(path: str) -> tuple[str, str] | None:

@@ -16,9 +16,14 @@ _NOT_READS = re.compile(
 """Other agents' screens, and differences: what they show was not read by this agent from the file."""
 
 
+def may_show(touch: Touch, run: Gathered) -> bool:
+    """Whether the output of a call can prove anything by itself."""
+    return bool(run.prints.pages) and touch.call.action in _READERS
+
+
 def unexplained(touch: Touch, run: Gathered, output: Output) -> Iterator[tuple[Location, Shown]]:
     """Resources that the output of a call shows and none of its claims names."""
-    if touch.call.action not in _READERS or len(output.lines) < 2 or not run.prints.pages:
+    if not may_show(touch, run) or len(output.lines) < 2:
         return
     if _NOT_READS.search((touch.call.command or "")[:4000]):
         return

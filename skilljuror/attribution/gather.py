@@ -80,7 +80,8 @@ def gather(
         _learn(found)
         claims = Claims(catalog, found.cwd, home)
         for touch in found.touches:
-            touch.claims = claims.resolved(touch.accesses, touch.output().text)
+            if touch.accesses:
+                touch.claims = claims.resolved(touch.accesses, touch.output().text)
     return found
 
 

@@ -14,6 +14,8 @@ def absolute(path: str) -> bool:
 
 def normal(path: str) -> str:
     """The path without ".", "..", doubled or trailing slashes; "" for the current folder."""
+    if _is_normal(path):
+        return path
     if "\\" in path and "/" not in path:
         path = path.replace("\\", "/")
     kept: list[str] = []
@@ -25,6 +27,19 @@ def normal(path: str) -> str:
         elif part != ".." or not path.startswith("/"):
             kept.append(part)
     return ("/" if path.startswith("/") else "") + "/".join(kept)
+
+
+def _is_normal(path: str) -> bool:
+    """Most paths are; told without taking them apart."""
+    return not (
+        "//" in path
+        or "/./" in path
+        or "/../" in path
+        or path.endswith(("/", "/.", "/.."))
+        or path.startswith(("./", "../"))
+        or path in {".", ".."}
+        or ("\\" in path and "/" not in path)
+    )
 
 
 def join(folder: str | None, path: str) -> str:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import compress
 from typing import get_args
 
 from skilljuror.metrics.rows import Answer, Row, rows, share
@@ -17,6 +18,7 @@ from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
 from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Call, Step
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
@@ -37,15 +39,19 @@ def step_text(step: Step) -> str:
 
     Reasoning is left out, because most logs hide it.
     """
+    return "\n".join(part for part in _parts(step) if part)
+
+
+def _parts(step: Step) -> list[str]:
     parts = [step.text]
     for call in step.calls:
         parts += [_arguments(call), call.result.text if call.result else ""]
-    return "\n".join(part for part in parts if part)
+    return parts
 
 
 def _arguments(call: Call) -> str:
     if call.arguments:
-        return json.dumps(call.arguments, ensure_ascii=False, sort_keys=True, default=str)
+        return _JSON.encode(call.arguments)
     named = (call.command, call.path, call.pattern, call.skill, call.written)
     return "\n".join(value for value in named if value)
 
@@ -58,19 +64,29 @@ def _shares(context: TrialContext, scope: str) -> dict[Row, Answer]:
         ("agent_steps", scope): len(steps),
         ("skill_steps", scope): len(related),
         ("skill_step_share", scope): share(len(related), len(steps), "no_steps"),
-        ("skill_text_share", scope): _text_share(related, steps),
+        ("skill_text_share", scope): _text_share(touched, steps),
         ("skill_token_share", scope): _token_share(context, related, steps),
     }
 
 
-def _text_share(related: list[Step], steps: tuple[Step, ...]) -> Answer:
+def _text_share(touched: set[tuple[str, int]], steps: tuple[Step, ...]) -> Answer:
     if not steps:
         return "no_steps"
-    return share(_bytes(related), _bytes(steps), "no_text")
+    if not touched:
+        return 0.0 if any(part for step in steps for part in _parts(step)) else "no_text"
+    sizes = [_bytes(step) for step in steps]
+    related = [(step.agent, step.index) in touched for step in steps]
+    return share(sum(compress(sizes, related)), sum(sizes), "no_text")
 
 
-def _bytes(steps: list[Step] | tuple[Step, ...]) -> int:
-    return sum(len(step_text(step).encode("utf-8", "surrogatepass")) for step in steps)
+def _bytes(step: Step) -> int:
+    """Bytes of a step's text, without putting it together."""
+    parts = [len(part) if part.isascii() else _encoded(part) for part in _parts(step) if part]
+    return sum(parts) + max(0, len(parts) - 1)
+
+
+def _encoded(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _token_share(context: TrialContext, related: list[Step], steps: tuple[Step, ...]) -> Answer:
