@@ -39,6 +39,9 @@ def build(
     api_base: Annotated[
         str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
     ] = None,
+    assay: Annotated[
+        bool, typer.Option("--assay", help="Measure what the gates would have caught, too.")
+    ] = False,
     jobs: Jobs = 1,
     json: Json = False,
     debug: Debug = False,
@@ -54,6 +57,8 @@ def build(
             results.append(done)
             if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
+    if assay:
+        results = _assayed(results, out, len(sources) > 1)
     payload = [
         {"source": name, "error": result.message}
         if isinstance(result, SkilljurorError)
@@ -62,6 +67,16 @@ def build(
     ]
     emit(payload if len(sources) > 1 else payload[0], json, lambda: _tell(results, out))
     raise typer.Exit(_status(results))
+
+
+def _assayed(results: list[tuple[str, Any]], out: Path, many: bool) -> list[tuple[str, Any]]:
+    from skilljuror.pipeline.assay import keep_assay
+
+    return [
+        (name, result if isinstance(result, SkilljurorError) else keep_assay(folder))
+        for name, result in results
+        for folder in [out / name if many else out]
+    ]
 
 
 def _asked(engine: str, model: str | None, api_base: str | None, out: Path) -> dict[str, Any]:
@@ -121,9 +136,19 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
     built = [result for _, result in results if not isinstance(result, SkilljurorError)]
     if built:
         print(f"tokens by {built[0].tokenizer}")
+        _tell_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
+
+
+def _tell_power(records: list[Any]) -> None:
+    from skilljuror.models.gate import AssayReport
+    from skilljuror.pipeline.assay import power
+
+    for record in records:
+        if record.assay is not None:
+            print(f"{record.name}: {power(AssayReport.model_validate(record.assay))}")
 
 
 def _status(results: list[tuple[str, Any]]) -> int:

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
+from skilljuror.files import write_record
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.gates.target import Site, Target, told
+from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.pipeline.audit import audit
@@ -185,3 +187,28 @@ def _builds(folder: Path) -> list[Path]:
     if not found:
         raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
     return found
+
+
+def keep_assay(build: Path, *, sites: int = 2, seed: int = 0) -> BuildRecord:
+    """Measure the gates on a build and put the counts into its record (build.json)."""
+    report = assay(build, sites=sites, seed=seed)
+    kept = report.model_dump(mode="json", exclude={"slips"})
+    record = load_build(build).model_copy(update={"assay": kept})
+    write_record(build / RECORD, record)
+    return record
+
+
+def power(report: AssayReport) -> str:
+    """The measured power in one sentence."""
+    drift = [row for row in report.rows if row.drift]
+    harmless = [row for row in report.rows if not row.drift]
+    planted, caught = sum(row.mutants for row in drift), sum(row.flagged for row in drift)
+    edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
+    if not planted:
+        return "no drift could be planted: this source gives the audit nothing to miss"
+    share = wilson(caught / planted, planted)
+    between = f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
+    return (
+        f"this audit caught {caught} of {planted} planted drifts{between}"
+        f" and flagged {flagged} of {edits} harmless edits"
+    )

@@ -3,8 +3,9 @@ import pytest
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
 from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.pipeline.assay import assay, pooled
-from skilljuror.pipeline.build import build_source
+from skilljuror.models.gate import AssayReport
+from skilljuror.pipeline.assay import assay, keep_assay, pooled, power
+from skilljuror.pipeline.build import build_source, load_build, verify_build
 from tests.gates.pairs import SOURCE
 
 
@@ -61,3 +62,13 @@ def test_a_build_without_its_source_says_what_it_has(tmp_path):
     build_source(tmp_path / "forms" / "forms", tmp_path / "build", variants=["baseline"])
     with pytest.raises(StudyError, match="no variant 'origin', only baseline"):
         assay(tmp_path / "build")
+
+
+def test_a_kept_assay_stands_in_the_record_and_is_told_in_one_sentence(tmp_path):
+    write_bundle(SOURCE.files, tmp_path / "forms")
+    build_source(tmp_path / "forms" / "forms", tmp_path / "build")
+    record = keep_assay(tmp_path / "build", sites=1)
+    assert record == load_build(tmp_path / "build")
+    report = AssayReport.model_validate(record.assay)
+    assert power(report).startswith("this audit caught ")
+    assert verify_build(tmp_path / "build") == ()
