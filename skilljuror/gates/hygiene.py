@@ -6,7 +6,6 @@ from typing import ClassVar
 from skilljuror.gates.findings import Fact, answer, differential
 from skilljuror.gates.pathnames import path_facts
 from skilljuror.gates.pointers import pointer_facts
-from skilljuror.knowledge.grammar import MARKER
 from skilljuror.knowledge.units import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
@@ -42,6 +41,6 @@ def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
     for unit, following in zip(content, [*content[1:], None], strict=False):
         if unit.kind != "heading" or unit.generated:
             continue
-        ends = not following or following.file != unit.file or following.generated == MARKER
-        if ends or (following and unit.text not in following.headings):
+        inside = following and following.file == unit.file and unit.text in following.headings
+        if not inside:
             yield Fact("hygiene.empty-heading", unit.text, unit.file, unit.start, unit.text)

@@ -67,7 +67,8 @@ class _Walk:
     def _leaf(self, index: int, token: Token) -> Iterator[Draft]:
         if token.type in {"heading_open", "paragraph_open"}:
             self._cover(token)
-            read = self._heading if token.type == "heading_open" else self._paragraph
+            section = token.type == "heading_open" and token.level == 0
+            read = self._heading if section else self._paragraph
             yield from read(token, self.tokens[index + 1])
         elif token.type in {"fence", "code_block"}:
             self._cover(token)

@@ -85,6 +85,12 @@ def test_fields_hold_their_continuation_lines():
     ]
 
 
+def test_a_heading_inside_a_list_opens_no_section():
+    units = units_of(skill("# A\n\n- Odd:\n  -\n\nText.\n"))
+    assert [(u.kind, u.headings) for u in units if u.text == "Odd:"] == [("item", ("A",))]
+    assert [u.headings for u in units if u.text == "Text."] == [("A",)]
+
+
 def test_schema_keys_are_paths():
     found = units_of(skill("", **{"c.yaml": "a:\n  b: 1\nc: 2\n"}))
     assert [u.text for u in found if u.kind == "schema"] == ["a", "a.b", "c"]
