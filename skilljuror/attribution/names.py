@@ -38,6 +38,11 @@ def _listed(output: str, folder: str) -> Iterator[str]:
 
 def learn_links(text: str, skill: str, catalog: Catalog) -> None:
     """Files that a SKILL.md names."""
-    for path in sorted(set(_LINK.findall(text[:_MAX_TEXT]))):
+    words = {word for word in text[:_MAX_TEXT].split() if "." in word and _may_link(word)}
+    for path in sorted({path for word in words for path in _LINK.findall(word)}):
         if "/" in path or path.endswith(".md"):
             catalog.add_name(skill, path.removeprefix("./"))
+
+
+def _may_link(word: str) -> bool:
+    return "/" in word or ".md" in word

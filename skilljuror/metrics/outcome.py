@@ -1,10 +1,13 @@
 """Outcome: what the verifier said, and whether the run ended cleanly (measures §1)."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from skilljuror.metrics.rows import Answer, Row, rows
 from skilljuror.models.measure import Measure, TrialContext
-from skilljuror.models.study import TrialRecord
+
+if TYPE_CHECKING:
+    from skilljuror.models.study import TrialRecord
 
 ROWS: tuple[Row, ...] = (
     ("strict_pass", ""),
@@ -24,7 +27,7 @@ def measure(context: TrialContext) -> Iterator[Measure]:
     return rows(context, dict(zip(ROWS, _answers(context.record), strict=True)))
 
 
-def _answers(record: TrialRecord) -> tuple[Answer, ...]:
+def _answers(record: "TrialRecord") -> tuple[Answer, ...]:
     """A missing reward is no pass (measures §1.1), and no reward."""
     reward, clean = record.reward, record.exception is None
     strict = record.strict_pass
@@ -39,5 +42,5 @@ def _answers(record: TrialRecord) -> tuple[Answer, ...]:
     )
 
 
-def _no_reward(record: TrialRecord) -> str:
+def _no_reward(record: "TrialRecord") -> str:
     return "unscored" if record.status == "scored" else record.status

@@ -1,12 +1,14 @@
 """Measures are rows, and what a metric may look at."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
-from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from skilljuror.models.study import TrialRecord
 
 
 class Measure(Struct, frozen=True):
@@ -46,7 +48,7 @@ class TrialContext(Struct, frozen=True):
 
     trial: str
     """Name of the trial, or the trajectory's key in observed mode."""
-    record: TrialRecord | None = None
+    record: "TrialRecord | None" = None
     """The trial; None for foreign logs."""
     trajectory: Trajectory | None = None
     """The parsed log; None when there was none or it could not be read."""

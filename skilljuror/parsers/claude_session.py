@@ -24,8 +24,15 @@ BUNDLED = frozenset(
 
 _TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
 _BOOKKEEPING = re.compile(rb'\{"type":"([a-z-]+)"')
-_PROGRESS = re.compile(rb'"type":"progress","data":\{"type":"(?!agent_progress)(\w+)"')
-_ATTACHMENT = re.compile(rb'"attachment":\{"type":"(?!skill_listing"|file")(\w+)"')
+_KINDS = (
+    ("progress", b'"type":"progress","data":{"type":"'),
+    ("attachment", b'"attachment":{"type":"'),
+)
+"""Records of many kinds: (type, what stands before the name of the kind)."""
+_NAME = re.compile(rb'(\w+)"')
+_HEAD = 700
+"""Bytes of a line within which its type and kind stand."""
+_WANTED = frozenset({b"agent_progress", b"skill_listing", b"file"})
 _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"})
 
 
@@ -91,15 +98,15 @@ def _home(run: RunDraft, cwd: str | None) -> str | None:
 
 def _passed_over(line: bytes) -> str | None:
     """Bookkeeping, recognised without decoding; in conversation records type is never first."""
-    match = _BOOKKEEPING.match(line)
+    match = _BOOKKEEPING.match(line) if line.startswith(b'{"type":"') else None
     if match:
         return None if match[1] in _READ else match[1].decode()
-    head = line[:700]
-    match = _PROGRESS.search(head)
-    if match:
-        return f"progress/{match[1].decode()}"
-    match = _ATTACHMENT.search(head)
-    return f"attachment/{match[1].decode()}" if match else None
+    for kind, mark in _KINDS:
+        at = line.find(mark, 0, _HEAD)
+        name = _NAME.match(line, at + len(mark), _HEAD) if at >= 0 else None
+        if name and name[1] not in _WANTED:
+            return f"{kind}/{name[1].decode()}"
+    return None
 
 
 class _Reader:
@@ -113,6 +120,8 @@ class _Reader:
         self.cwd: str | None = None
         self.alone: str | None = None
         """Id of the sub-agent whose file was given without its session."""
+        self._moment: float | None = None
+        """Time of the record being read."""
         self._seen: set[str] = set()
         self._readers = {
             "user": self._user,
@@ -153,7 +162,8 @@ class _Reader:
                 self.alone = string(entry.get("agentId"))
         self.version = self.version or string(entry.get("version"))
         self.cwd = self.cwd or string(entry.get("cwd"))
-        self.run.seen_at(epoch(entry.get("timestamp")))
+        self._moment = epoch(entry.get("timestamp"))
+        self.run.seen_at(self._moment)
 
     def _agent(self, entry: dict[str, Any]) -> str:
         if entry.get("isSidechain") is not True:
@@ -162,9 +172,7 @@ class _Reader:
         return MAIN if agent == self.alone else agent
 
     def _record(self, line: int, entry: dict[str, Any], agent: str) -> ClaudeRecord:
-        found = ClaudeRecord(
-            agent, line, record(entry.get("message")), epoch(entry.get("timestamp"))
-        )
+        found = ClaudeRecord(agent, line, record(entry.get("message")), self._moment)
         found.meta = entry.get("isMeta") is True
         found.summary = entry.get("isCompactSummary") is True
         found.source_call = string(entry.get("sourceToolUseID"))
@@ -192,6 +200,7 @@ class _Reader:
         call = self.run.find_call(entry.get("parentToolUseID"))
         if call is not None and call.fields["action"] == "agent":
             call.child = agent
+        self._moment = epoch(nested.get("timestamp"))
         found = self._record(line, nested, agent)
         if nested.get("type") == "assistant":
             self.messages.assistant(found)

@@ -25,6 +25,8 @@ from skilljuror.parsers.peek import peek
 _HEAD = re.compile(
     rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
 )
+_START = 120
+"""Bytes of a line within which its type stands."""
 _ITEM = re.compile(rb'"item":\{"type":"(\w+)"')
 _EVENTS = frozenset({b"token_count", b"turn_aborted", b"task_complete", b"item_completed"})
 _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
@@ -99,6 +101,9 @@ def _home(run: RunDraft) -> str | None:
 
 def _passed_over(line: bytes) -> str | None:
     """Copies and bookkeeping, recognised without decoding; other spellings are decoded."""
+    start = line[:_START]
+    if b'"event_msg"' not in start and b'"world_state"' not in start:
+        return None
     head = _HEAD.match(line)
     if head is None:
         return None

@@ -16,11 +16,14 @@ def strip_numbers(shown: str) -> tuple[str, int] | None:
     kept: list[str] = []
     for line in shown.split("\n"):
         match = _LINE.match(line)
-        if match is None or (expected is not None and int(match[1]) != expected):
+        if match is None:
             break
+        number = int(match[1])
         if expected is None:
-            start = int(match[1])
-        expected = int(match[1]) + 1
+            start = number
+        elif number != expected:
+            break
+        expected = number + 1
         kept.append(line[match.end() :])
     if start is None:
         return None

@@ -1,6 +1,7 @@
 """One trajectory through attribution, exposure and metrics."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
@@ -9,16 +10,18 @@ from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.measure import Measure, TrialContext
-from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.rows import offered_rows, step_rows, trajectory_row
 from skilljuror.registry import resolve
+
+if TYPE_CHECKING:  # what workers load counts: no pydantic where logs are read
+    from skilljuror.models.study import TrialRecord
 
 
 def analyse(
     name: str,
     trajectory: Trajectory | None,
-    record: TrialRecord | None = None,
+    record: "TrialRecord | None" = None,
     manifest: SkillManifest | None = None,
     units: Sequence[MappedUnit] = (),
 ) -> Ingested:

@@ -18,7 +18,6 @@ from skilljuror.parsers.discover import discover
 from skilljuror.parsers.harbor_result import is_trial
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.analysis import analyse
-from skilljuror.queries.run import run
 
 HELD_BYTES = 16 << 20
 """Bytes of a session's captures that a worker holds parsed at one time."""
@@ -192,6 +191,8 @@ def read_logged(database: Path, name: str) -> Trajectory:
 
     Raises StudyError when it is not there, TrajectoryError when its log has gone.
     """
+    from skilljuror.queries.run import run  # workers read logs and never load the database
+
     rows = [row for row in run(database, _LOGGED).records() if row["trajectory"].startswith(name)]
     exact = [row for row in rows if row["trajectory"] == name]
     if len(exact or rows) != 1:

@@ -117,8 +117,13 @@ _records = st.builds(
     agent_seconds=st.none() | st.floats(0, 1e6), usage_reason=st.sampled_from([None, "no_model"]),
 )  # fmt: skip
 
+
+def _context(**known: Any) -> TrialContext:
+    return TrialContext(trial="t", **known)
+
+
 contexts = st.builds(
-    TrialContext, trial=st.just("t"), record=st.none() | _records,
+    _context, record=st.none() | _records,
     trajectory=st.none() | _trajectories, events=st.lists(_events, max_size=6).map(tuple),
     exposure=st.none() | _exposures,
     manifest=st.none() | st.builds(
