@@ -35,6 +35,7 @@ class Knowledge:
             *_lost_files(found, parent),
             *_missing(found.missing),
             *_added(found.added),
+            *(_lead(unit) for unit in found.leads),
             *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in found.moved),
             *(_pair("knowledge.reworded", pair) for pair in found.reworded),
         ]
@@ -87,6 +88,10 @@ def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
 def _added(units: Iterable[Unit]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
         yield finding(Fact(_added_rule(unit), None, unit.file, unit.start, _told(unit)))
+
+
+def _lead(unit: Unit) -> Finding:
+    return finding(Fact("knowledge.lead", None, unit.file, unit.start, unit.text))
 
 
 def _added_rule(unit: Unit) -> str:

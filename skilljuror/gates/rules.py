@@ -177,6 +177,11 @@ RULES: dict[str, Rule] = {
         "medium", "a generated line says more than the file it names",
         "A routing row may only repeat its target.", "Use words of the target alone.",
     ),
+    "knowledge.lead": Rule(
+        "low", "a line was written that leads to a supporting file",
+        "Its words are free, what it may demand is not; a person may want to read it.",
+        "Nothing, or use a generated row.",
+    ),
     "knowledge.moved": Rule(
         "low", "a statement stands below another heading", "A heading narrows what is below it.",
         "Move the statement back below its own heading.",

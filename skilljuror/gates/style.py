@@ -52,7 +52,7 @@ Told = tuple[str, int, str, str]
 
 
 def _new_texts(found: UnitDiff) -> Iterator[Told]:
-    for unit in found.added:
+    for unit in (*found.added, *found.leads):
         yield unit.file, unit.start, unit.text, ""
     for pair in (*found.altered, *found.reworded):
         yield pair.after.file, pair.after.start, pair.after.text, pair.before.text

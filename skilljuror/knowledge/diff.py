@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from skilljuror.knowledge.criticals import change_between
 from skilljuror.knowledge.filepairs import FilePairs, pair_files
 from skilljuror.knowledge.grammar import made_heading
+from skilljuror.knowledge.leads import Leads
 from skilljuror.knowledge.matching import Matching, Pair, match
 from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.origin import Makings
@@ -53,15 +54,18 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
     altered += swapped_steps(_of(old, "step"), _of(new, "step"), matching, normal)
     altered += swapped_lines(old, matching)
     makings = Makings((parent, variant), (old, new), matching)
-    made, added = _made(matching, makings)
+    made, added = _parted(matching.added, makings.template)
+    leads, added = _parted(added, Leads(variant, new).leads)
+    titles = frozenset(unit.text for unit in _of(new, "heading"))
     return UnitDiff(
         compared=dict(sorted(Counter(unit.kind for unit in old).items())),
         reworded=tuple(pair for pair in pairs if pair.change is None),
         altered=tuple(altered),
-        missing=(*files.missing, *(unit for unit in matching.missing if not _is_made(unit))),
+        missing=(*files.missing, *(u for u in matching.missing if not _is_spare(u, titles))),
         added=(*files.added, *added),
         moved=tuple(_moved(matching, makings, new)),
         generated=tuple(made),
+        leads=tuple(leads),
     )
 
 
@@ -73,9 +77,9 @@ def _of(units: Sequence[Unit], kind: str) -> list[Unit]:
     return [unit for unit in units if unit.kind == kind]
 
 
-def _is_made(unit: Unit) -> bool:
-    """Whether a unit that is gone is a generator's, and so no loss."""
-    if unit.kind == "heading" and made_heading(unit.text):
+def _is_spare(unit: Unit, titles: frozenset[str]) -> bool:
+    """Whether a unit that is gone is no loss: a generator's, or a heading of which a copy stands."""
+    if unit.kind == "heading" and (made_heading(unit.text) or unit.text in titles):
         return True
     return unit.generated is not None
 
@@ -105,13 +109,13 @@ def _executable(files: FilePairs, parent: Bundle, variant: Bundle) -> Iterator[U
             yield UnitPair(before, after, change="executable")
 
 
-def _made(matching: Matching, makings: Makings) -> tuple[list[Unit], list[Unit]]:
-    """Added units that a generator made, and those that an author wrote."""
-    made: list[Unit] = []
-    added: list[Unit] = []
-    for unit in matching.added:
-        (made if makings.template(unit) else added).append(unit)
-    return made, added
+def _parted(
+    units: Sequence[Unit], holds: Callable[[Unit], object]
+) -> tuple[list[Unit], list[Unit]]:
+    """The units for which something holds, and the others."""
+    held = [bool(holds(unit)) for unit in units]
+    pairs = list(zip(units, held, strict=True))
+    return [unit for unit, yes in pairs if yes], [unit for unit, yes in pairs if not yes]
 
 
 def _moved(matching: Matching, makings: Makings, new: Sequence[Unit]) -> Iterator[UnitPair]:

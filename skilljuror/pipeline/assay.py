@@ -207,7 +207,9 @@ def power(report: AssayReport) -> str:
     if not planted:
         return "no drift could be planted: this source gives the audit nothing to miss"
     share = wilson(caught / planted, planted)
-    between = f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
+    between = (
+        f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
+    )
     return (
         f"this audit caught {caught} of {planted} planted drifts{between}"
         f" and flagged {flagged} of {edits} harmless edits"

@@ -111,6 +111,9 @@ PLANTS: dict[str, Plant] = {
     "knowledge.missing": say(ROOT, "2. Fill every field of the form.\n", ""),
     "knowledge.added": say(LIMITS, SAID, f"{SAID} Colours are a matter of taste."),
     "knowledge.routing": say(ROOT, "Limits, Fonts.", "Limits, Fonts, 7 Colours."),
+    "knowledge.lead": say(
+        ROOT, "## Steps\n", "## Steps\n\nRead references/limits.md when a field is long.\n"
+    ),
     "knowledge.moved": say(
         LIMITS, f"{SAID}\n\n## Fonts\n", f"\n\n## Fonts\n\n{SAID}\n",
     ),
