@@ -151,6 +151,15 @@ class Document:
                 return " ".join(self.tokens[number + 1].content.split())
         return None
 
+    def item(self, start: int, end: int) -> str | None:
+        """Source of the first list item's first line of text within the lines."""
+        for number, token in enumerate(self.tokens):
+            text = token.type == "inline" and token.level > 2
+            inside = text and self.tokens[number - 2].type == "list_item_open"
+            if inside and token.map and start <= token.map[0] < end:
+                return " ".join(token.content.split("\n")[0].split())
+        return None
+
 
 @lru_cache(maxsize=256)
 def document_of(lines: tuple[str, ...]) -> Document:

@@ -34,6 +34,8 @@ TEMPLATES: dict[str, str] = {
     "row-parts": "- `{path}/` ({count} files: {names}): parts of {whole}; read one when that file names it.",
     "row-use": "- `{path}`: use for {topics}.",
     "row-use-why": "- `{path}`: use for {topics}. Why: {cue}",
+    "row-use-names": "- `{path}`: use for {topics}; it defines {names}.",
+    "row-call-names": "- `{path}`: use when a step calls it; it defines {names}.",
     "row-call": "- `{path}`: use when a step calls it.",
     "row-call-why": "- `{path}`: use when a step calls it. Why: {cue}",
     "row-folder": "- `{path}/` ({count} files: {names}): use one when a step names it.",

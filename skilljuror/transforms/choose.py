@@ -13,7 +13,12 @@ SHARE = 0.7
 TOP_UP = 0.35
 """Share of the text that the root is filled up to in document order."""
 TOP_UP_TOKENS = 600
-LEAST_SCORE = -1.0
+LEAST_TOKENS = 120
+LEAST_SHARE = 0.2
+"""Estimated tokens, and share of the text, below which a root says too little."""
+CODE_WEIGHT = 3.0
+"""What a text of code alone loses."""
+LEAST_SCORE = -0.5
 """Score below which a group (catalogues, code) never fills up the root."""
 
 _ROOT = re.compile(
@@ -51,7 +56,7 @@ def score(flat: FlatSkill, group: Group) -> float:
     )
     value = 2.0 if _ROOT.search(group.title) else 0.0
     value -= 2.0 if _REFERENCE.search(group.title) else 0.0
-    value -= 2.0 * code / max(1, len(text))
+    value -= CODE_WEIGHT * code / max(1, len(text))
     value += min(2.0, 0.5 * len(_DUTY.findall(text)))
     return value + (0.5 if _STEP.search(text) else 0.0)
 
@@ -79,6 +84,7 @@ class Chooser:
         for unit in units:
             self._top_up(unit, 1 / len(units))
         self._scored(None, 1.0)
+        self._say_something()
         if must_move:
             self._leave_something()
         kept = {id(group) for group in self.kept}
@@ -130,8 +136,21 @@ class Chooser:
     def _scored(self, unit: str | None, share: float) -> None:
         rest = self._open(unit)
         for group in sorted(rest, key=lambda one: (-self.scores[id(one)], one.start)):
-            if self.scores[id(group)] > 0 and self._fits(group, share, unit):
+            wanted = self.scores[id(group)] > 0 and not group.is_step
+            if wanted and self._fits(group, share, unit):
                 self.kept.append(group)
+        for group in rest:
+            if group.is_step and self._in_turn(group) and self._fits(group, share, unit):
+                self.kept.append(group)
+
+    def _in_turn(self, step: Group) -> bool:
+        """Whether the steps before it stay, so that the root never starts in the middle."""
+        kept = {id(group) for group in self.kept}
+        return all(
+            id(group) in kept
+            for group in self.groups
+            if group.is_step and group.path == step.path and group.start < step.start
+        )
 
     def _top_up(self, unit: str, share: float) -> None:
         total = sum(group.tokens for group in self.groups if group.unit == unit)
@@ -139,8 +158,22 @@ class Chooser:
             used = sum(one.tokens for one in self.kept if one.unit == unit)
             if used >= min(TOP_UP * total, TOP_UP_TOKENS * share):
                 return
-            if self.scores[id(group)] > LEAST_SCORE and self._fits(group, share, unit):
+            told = self.scores[id(group)] > LEAST_SCORE and not group.is_step
+            if told and self._fits(group, share, unit):
                 self.kept.append(group)
+
+    def _say_something(self) -> None:
+        """A root that says next to nothing keeps the head of the section that fits it best."""
+        used = sum(group.tokens for group in self.kept if not group.bare)
+        rest = [group for group in self._open(None) if len(group.ranges) == 1]
+        if used >= min(LEAST_TOKENS, LEAST_SHARE * self.total) or not rest:
+            return
+        best = max(rest, key=lambda group: (self.scores[id(group)], -group.start))
+        halves = self.flat.split(best, self.budget.lines // 2, max(60, best.tokens // 2))
+        if halves:
+            place = self.groups.index(best)
+            self.groups[place : place + 1] = halves
+            self.kept.append(halves[0])
 
     def _leave_something(self) -> None:
         kept = {id(group) for group in self.kept}

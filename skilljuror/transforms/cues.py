@@ -22,7 +22,7 @@ GENERIC = frozenset({
 })  # fmt: skip
 """Headings that say nothing about when a file is wanted."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-_LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:[-*+]|\d{1,3}[.)])?\s*")
+_LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 _TRIGGER = re.compile(
     r"\b(when|if|for|before|after|see|read|use|consult|refer|follow|load|run|needs?|contains?)\b",
     re.IGNORECASE,
@@ -43,13 +43,13 @@ class Mention:
     """Title of the section it stands in; "" before the first."""
 
 
-def topics(titles: Iterable[str]) -> str:
+def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX_TOPICS) -> str:
     """The distinct headings that tell something, joined; cut to whole headings."""
     told = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
     chosen: list[str] = []
     for title in [one for one in told if one.lower() not in GENERIC] or told:
         size = sum(len(one) + 2 for one in chosen) + len(title)
-        if len(chosen) < MAX_TOPICS and (not chosen or size <= MAX_TOPIC_CHARS):
+        if len(chosen) < count and (not chosen or size <= limit):
             chosen.append(title)
     return ", ".join(chosen)
 
@@ -70,10 +70,11 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
 def first_sentence(document: Document, start: int = 0, end: int | None = None) -> str:
     """The first sentence of prose that stands on its own; "" when there is none."""
     stop = len(document.lines) if end is None else end
-    found = document.paragraph(start, stop)
+    found = document.paragraph(start, stop) or document.item(start, stop)
     told = plain(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
-    return "" if len(sentence) < 20 or sentence.endswith(":") else clip(sentence)
+    speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
+    return "" if len(sentence) < 20 or sentence.endswith(":") or speech else clip(sentence)
 
 
 def code_cue(path: str, text: str) -> str:
@@ -94,7 +95,14 @@ def _docstring(path: str, text: str) -> str:
         found = ast.get_docstring(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    return " ".join((found or "").strip().split("\n\n")[0].split())
+    return _untitled((found or "").strip().split("\n\n")[0].split("\n"))
+
+
+def _untitled(lines: Sequence[str]) -> str:
+    """The lines as one, without a first line that only repeats a title."""
+    told = [" ".join(line.split()) for line in lines if any(char.isalpha() for char in line)]
+    title = len(told) > 1 and told[0][-1] not in ".,:;" and told[1][0].isupper()
+    return " ".join(told[1:] if title else told)
 
 
 def _leading_comment(text: str) -> str:
@@ -102,34 +110,48 @@ def _leading_comment(text: str) -> str:
     for line in text.split("\n")[:30]:
         match = _COMMENT.match(line)
         told = match[1].strip() if match and not line.startswith("#!") else ""
+        told = told if any(char.isalnum() for char in told) else ""
         if told:
             said.append(told)
         elif said or not (match or not line.strip()):
             break
-    whole = " ".join(said)
+    whole = _untitled(said)
     return whole if len(whole) >= 10 and any(char.isalpha() for char in whole) else ""
 
 
-def mentions(flat: FlatSkill, names: Sequence[str], own: tuple[int, int]) -> list[Mention]:
+def mentions(
+    flat: FlatSkill, names: Sequence[str], own: tuple[int, int], unit: str = ""
+) -> list[Mention]:
     """Where the text outside `own` (the file's section) names the file, or links to its section,
-    in order. Carried code does not count: only what a reader is told."""
-    told = "|".join(re.escape(name) for name in names)
-    pattern = re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
+    in order.
+
+    The first name is the file's whole path and counts everywhere; the others count in the text of
+    the same source skill only. Carried code never counts: only what a reader is told.
+    """
+    whole, near = _named(names[:1]), _named(names)
     link = f"](#{flat.anchors[own[0]]})" if own[0] in flat.anchors else None
-    return [
-        found
-        for line, text in enumerate(flat.lines)
-        if not own[0] <= line < own[1] and not flat.is_code(line)
-        if pattern.search(text) or (link and link in text)
-        for found in _mention(flat, line, pattern)
-    ]
+    found: list[Mention] = []
+    for line, text in enumerate(flat.lines):
+        if own[0] <= line < own[1] or flat.is_code(line):
+            continue
+        pattern = near if flat.unit_at(line) == unit else whole
+        if pattern.search(text) or (link and link in text):
+            found += _mention(flat, line, pattern)
+    return found
+
+
+def _named(names: Sequence[str]) -> re.Pattern[str]:
+    told = "|".join(re.escape(name) for name in names)
+    return re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
 
 
 def _mention(flat: FlatSkill, line: int, pattern: re.Pattern[str]) -> Iterator[Mention]:
     above = [one for one in flat.document.headings if one.start <= line]
     if above and above[-1].start == line and is_marker(above[-1].title):
         return
-    heading = next((one.title for one in reversed(above) if not is_marker(one.title)), "")
+    start, _ = flat.carried_at(line)
+    heading = next((one.title for one in reversed(above) if one.start > start), "")
+    heading = "" if is_marker(heading) else heading
     if line not in flat.document.prose or (above and above[-1].start == line):
         yield Mention("", heading)
         return

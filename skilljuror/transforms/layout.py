@@ -39,6 +39,8 @@ class Reference:
     """The carried file it comes from; None for sections of the root."""
     whole: "Reference | None" = None
     """The file it is a part of."""
+    unit: str = ""
+    """Folder of the source skill it comes from, where the page holds several."""
     merged: bool = False
     """Whether it holds several sections that stood side by side."""
 
@@ -76,7 +78,9 @@ class Layout:
             self._fill(page, ranges, topics([group.title or title for group in run]) or title)
             titles = [group.title for group in run]
             titles += [one.title for one in self.headings_in(ranges)]
-            self.references.append(Reference(page, tuple(titles), merged=len(run) > 1))
+            self.references.append(
+                Reference(page, tuple(titles), unit=run[0].unit, merged=len(run) > 1)
+            )
             self.runs.append((run, page.path))
 
     def add_carried(self) -> None:
@@ -189,7 +193,8 @@ class Layout:
         level = min((one.level for one in inside), default=1)
         shift = 1 - level if can_shift(inside, 1 - level) else 0
         page = Page(path, self.sources)
-        reference = Reference(page, tuple(one.title for one in inside), file)
+        titles = tuple(one.title for one in inside)
+        reference = Reference(page, titles, file, unit=self.flat.unit_at(file.start))
         self.references.append(reference)
         parts = self._parts(file, level) if shift or level == 1 else []
         if not parts:
@@ -253,14 +258,19 @@ def _contents(page: Page, headings: Sequence[Heading]) -> None:
 
 
 def merged(moved: Sequence[Group], merge_tokens: int) -> list[list[Group]]:
-    """Neighbouring groups below the same heading share a reference while they are small."""
+    """Groups side by side below the same heading share a reference while they are small."""
     runs: list[list[Group]] = []
     for group in moved:
         last = runs[-1] if runs else []
         size = sum(one.tokens for one in last) + group.tokens
-        same = bool(last) and (last[-1].path, last[-1].unit) == (group.path, group.unit)
+        same = bool(last) and _adjoins(last[-1], group)
         if same and not group.headless and size <= merge_tokens and len(last) < MERGED:
             last.append(group)
         else:
             runs.append([group])
     return runs
+
+
+def _adjoins(left: Group, right: Group) -> bool:
+    same = (left.path, left.unit) == (right.path, right.unit)
+    return same and left.ranges[-1][1] == right.ranges[0][0]

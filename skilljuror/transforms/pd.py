@@ -1,6 +1,5 @@
 """pd: Progressive Disclosure. A short root that routes to files opened on demand."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,7 +23,6 @@ ROOT_LINES = 220
 MERGE_TOKENS = 800
 """Estimated tokens up to which neighbouring sections share a reference."""
 ROUNDS = 10
-_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 
 class ProgressiveDisclosure:
@@ -106,17 +104,14 @@ def _draft(parent: Bundle, sources: Sources, flat: FlatSkill, budget: Budget, me
 
 
 def _pointers(layout: Layout, kept: Sequence[Group]) -> Iterator[tuple[int, Row]]:
-    """Where numbered steps stay in part: (line, row) for those that went elsewhere."""
-    steps = {(group.path, group.unit) for group in kept if _is_step(group)}
+    """Where numbered steps left a section that stays: (line, row) for where they went."""
+    stays = {(group.path, group.unit) for group in kept if group.is_step}
+    stays |= {((*group.path, group.title), group.unit) for group in kept if group.title}
     for run, path in layout.runs:
-        if (run[0].path, run[0].unit) in steps and all(_is_step(group) for group in run):
+        if (run[0].path, run[0].unit) in stays and all(group.is_step for group in run):
             shown = path.removeprefix(f"{layout.folder}/")
             about = topics(group.title for group in run)
             yield run[0].start, ("row-next", {"path": shown, "link": shown, "topics": about})
-
-
-def _is_step(group: Group) -> bool:
-    return _STEP.match(group.title) is not None
 
 
 def root_page(

@@ -1,6 +1,6 @@
 """The routing table: every file the root does not hold, when to open it, and why."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
@@ -22,11 +22,13 @@ from skilljuror.transforms.names import Names
 
 FOLDED = 2
 """Files of one folder that may share a row."""
-CROWDED = 40
-"""Rows from which rows are short, and helpers share a row by folder."""
-SHORT = 100
+CROWDED = 60
+"""Files from which rows are short, and helpers share a row by folder."""
+SHORT = 110
 """Characters of topics and cues in a crowded table."""
 
+USES = 3
+"""Sections that a row names as the places where a helper is used."""
 MAX_NAMES = 200
 """Characters of file names that a folder's row lists."""
 
@@ -41,22 +43,22 @@ class Routing:
         self.layout = layout
         self.flat = layout.flat
         self.names = Names(layout)
+        wholes = [one for one in layout.references if one.whole is None]
+        self.crowded = len(wholes) + len(layout.verbatim) > CROWDED
 
     def rows(self) -> list[Row]:
         """References in document order, then helpers, then data."""
-        rows = self._rows()
-        limit = SHORT if len(rows) > CROWDED else 0
-        return [(template, self._named(params, limit)) for template, params in rows]
+        return [(template, self._named(params)) for template, params in self._rows()]
 
-    def _named(self, params: dict[str, str], limit: int) -> dict[str, str]:
+    def _named(self, params: dict[str, str]) -> dict[str, str]:
         """Cues name files as the variant does; in a crowded table they are short."""
-        told = dict(params)
-        if limit and "topics" in told:
-            told["topics"] = clip(told["topics"], limit)
-        if "cue" in told:
-            told["cue"] = self.names.freshened(self._renamed(told["cue"]))
-            told["cue"] = clip(told["cue"], limit) if limit else told["cue"]
-        return told
+        if "cue" not in params:
+            return params
+        cue = self.names.freshened(self._renamed(params["cue"]))
+        return params | {"cue": clip(cue, SHORT) if self.crowded else cue}
+
+    def _topics(self, titles: Iterable[str]) -> str:
+        return topics(titles, SHORT) if self.crowded else topics(titles)
 
     def _renamed(self, text: str) -> str:
         for unit in ["", *(name for _, name in self.flat.units)]:
@@ -64,9 +66,12 @@ class Routing:
         return text
 
     def _rows(self) -> list[Row]:
-        read = [self._reference(one) for one in self.layout.references if one.whole is None]
+        wholes = [one for one in self.layout.references if one.whole is None]
+        order = [unit for _, unit in self.flat.units]
+        wholes.sort(key=lambda one: order.index(one.unit) if one.unit in order else -1)
+        read = [self._reference(one) for one in wholes]
         parts = self._parts()
-        used = self._used(crowded=len(read) + len(self.layout.verbatim) > CROWDED)
+        used = self._used(crowded=self.crowded)
         return [*read, *parts, *used, *self._data()]
 
     def _shown(self, path: str) -> str:
@@ -84,11 +89,11 @@ class Routing:
 
     def _mentions(self, file: Embedded) -> list[Mention]:
         own = (file.heading.start, file.stop)
-        return mentions(self.flat, self._names(file), own)
+        return mentions(self.flat, self._names(file), own, self.flat.unit_at(own[0]))
 
     def _reference(self, reference: Reference) -> Row:
         document = Document(reference.page.lines)
-        about = topics(reference.titles)
+        about = self._topics(reference.titles)
         file = reference.file
         told = best_sentence(self._mentions(file), self._names(file)) if file else ""
         told = told or ("" if reference.merged else first_sentence(document))
@@ -118,14 +123,29 @@ class Routing:
         text = "\n".join(file.text.lines)
         if path.lower().endswith(".md"):
             document = Document(file.text.lines)
-            about = topics(one.title for one in document.headings)
+            about = self._topics(one.title for one in document.headings)
             told = best_sentence(found, names) or first_sentence(document)
             return _read_row(self._link(path), about or PurePosixPath(path).stem, told)
         helper = file.heading.title.startswith(KINDS[0])
         cue = (code_cue(path, text) if helper else "") or best_sentence(found, names)
-        cue = cue or (defined_names(text) if helper else "")
-        about = topics(mention.heading for mention in found)
-        return _use_row({"path": self._shown(path)}, about, cue)
+        params = {"path": self._shown(path)}
+        name = PurePosixPath(file.path).name
+        places = [one.heading for one in (found or self._module_mentions(file))]
+        about = topics((one for one in places if name not in one), SHORT, USES)
+        params |= {"topics": about} if about else {}
+        kind = "row-use" if about else "row-call"
+        if cue:
+            return f"{kind}-why", params | {"cue": cue}
+        defined = defined_names(text) if helper else ""
+        return (f"{kind}-names", params | {"names": defined}) if defined else (kind, params)
+
+    def _module_mentions(self, file: Embedded) -> list[Mention]:
+        """Where the text names a script as a module: without its suffix."""
+        stem = PurePosixPath(file.path).stem
+        if not stem.strip("_") or not ("_" in stem.strip("_") or "-" in stem):
+            return []
+        own = (file.heading.start, file.stop)
+        return mentions(self.flat, [file.path, stem], own, self.flat.unit_at(own[0]))
 
     def _used(self, *, crowded: bool) -> list[Row]:
         """Rows of the helpers; those of a folder that nothing is told about share one, and all of
@@ -173,14 +193,6 @@ def _read_row(link: dict[str, str], about: str, cue: str) -> Row:
     if about:
         return "row-read", link | {"topics": about}
     return "row-why", link | {"cue": cue or PurePosixPath(link["path"]).stem}
-
-
-def _use_row(path: dict[str, str], about: str, cue: str) -> Row:
-    if about:
-        return ("row-use-why", path | {"topics": about, "cue": cue}) if cue else (
-            "row-use", path | {"topics": about}
-        )  # fmt: skip
-    return ("row-call-why", path | {"cue": cue}) if cue else ("row-call", path)
 
 
 def _shares(folder: str, paths: Sequence[str]) -> bool:

@@ -11,11 +11,15 @@ from skilljuror.knowledge.markers import Embedded, embedded_files
 from skilljuror.tokens import estimate
 
 GROUP_TOKENS = 1_200
-"""Estimated tokens up to which a section and all below it move as one."""
+"""Estimated tokens up to which a section and all below it move as one; less in a short skill."""
+LEAST_GROUP = 250
+GROUP_SHARE = 6
+"""Parts of a short skill's text that a section may at most take to move as one."""
 _UNIT = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
 )
+_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 Range = tuple[int, int]
 """Lines, 0-based and half-open."""
@@ -60,6 +64,11 @@ class Group:
         return self.ranges[0][0]
 
     @property
+    def is_step(self) -> bool:
+        """Whether its title is numbered, as the steps of a workflow are."""
+        return _STEP.match(self.title) is not None
+
+    @property
     def lines(self) -> int:
         """Number of lines."""
         return sum(end - start for start, end in self.ranges)
@@ -87,12 +96,17 @@ class FlatSkill:
             for file in self.embedded
             if file.fenced and not is_markdown(file.path)
         ]
+        self._movable = GROUP_TOKENS
         self.units: list[tuple[int, str]] = list(self._units())
         """(first line, folder) of each source skill, where the page holds several."""
 
     def is_taken(self, line: int) -> bool:
         """Whether the line belongs to an embedded file."""
         return any(start <= line < stop for start, stop in self.taken)
+
+    def carried_at(self, line: int) -> Range:
+        """The section of the carried file that the line belongs to; (-1, -1) outside of any."""
+        return next((one for one in self.taken if one[0] <= line < one[1]), (-1, -1))
 
     def is_code(self, line: int) -> bool:
         """Whether the line belongs to a carried file that is no Markdown."""
@@ -141,13 +155,16 @@ class FlatSkill:
 
     def groups(self) -> list[Group]:
         """Everything but the frontmatter and the embedded files, in document order."""
-        return [group for group in self._open(self.tree(), ()) if self.says(group.ranges)]
+        tree = self.tree()
+        share = self.tokens(list(_ranges(tree))) // GROUP_SHARE
+        self._movable = min(GROUP_TOKENS, max(LEAST_GROUP, share))
+        return [group for group in self._open(tree, ()) if self.says(group.ranges)]
 
     def _open(self, section: Section, path: tuple[str, ...]) -> Iterator[Group]:
         """One group when the section is small, else its own text and its children's groups."""
         ranges = list(_ranges(section))
         tokens, unit = self.tokens(ranges), self.unit_at(section.start)
-        if section.level > 1 and (tokens <= GROUP_TOKENS or not section.children):
+        if section.level > 1 and (tokens <= self._movable or not section.children):
             yield Group(ranges, section.title, path, tokens, unit=unit)
             return
         own = [(section.start, section.stop)]
