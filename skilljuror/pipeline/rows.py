@@ -8,6 +8,8 @@ from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
 from skilljuror.parsers.base import Found
 
 PREVIEW = 160
+_LOOK = 4 * PREVIEW
+"""Characters that are looked at for a preview, before blanks are folded."""
 
 
 def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
@@ -49,6 +51,7 @@ def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tupl
 
 def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
     usage = step.usage or Usage()
+    asks = [asked(call) for call in step.calls]
     return StepRow(
         trajectory=trajectory.trajectory,
         agent=step.agent,
@@ -61,8 +64,8 @@ def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]])
             call.result is not None and call.result.ok is False for call in step.calls
         ),
         skill_related=(step.agent, step.index) in related,
-        text_bytes=text_bytes(step),
-        preview=preview(step),
+        text_bytes=_text_bytes(step, asks),
+        preview=_preview(asks, step.text),
         input=usage.input,
         cache_write=usage.cache_write,
         cache_read=usage.cache_read,
@@ -86,18 +89,17 @@ def asked(call: Call) -> str:
     return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
 
 
-def text_bytes(step: Step) -> int:
+def _text_bytes(step: Step, asks: list[str]) -> int:
     """Bytes of what the step says, asks for and gets back."""
-    texts = [step.text, step.reasoning]
-    for call in step.calls:
-        texts += [asked(call), call.result.text if call.result else ""]
+    results = [call.result.text for call in step.calls if call.result is not None]
+    texts = (step.text, step.reasoning, *asks, *results)
     return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
 
 
-def preview(step: Step) -> str:
+def _preview(asks: list[str], said: str) -> str:
     """The first characters of what the step runs, else of what it says."""
-    text = " ; ".join(asked(call) for call in step.calls) or step.text
-    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
+    text = " ; ".join(ask[:_LOOK] for ask in asks) or said
+    return " ".join(text[:_LOOK].split())[:PREVIEW]
 
 
 def unread_row(found: Found) -> SourceRow:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1)
+"""UTC without a zone, as the database keeps times."""
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -39,7 +40,7 @@ def moment(seconds: float | None) -> datetime | None:
     if seconds is None:
         return None
     try:
-        return (EPOCH + timedelta(seconds=seconds)).replace(tzinfo=None)
+        return EPOCH + timedelta(seconds=seconds)
     except (OverflowError, ValueError):
         return None
 

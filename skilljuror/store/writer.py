@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import duckdb
@@ -149,6 +150,5 @@ class Store:
 
 def _last(records: Iterable[Any], *key: str) -> list[Any]:
     """One record per key, the last one given."""
-    return list(
-        {tuple(getattr(record, name) for name in key): record for record in records}.values()
-    )
+    identity = attrgetter(*key)
+    return list({identity(record): record for record in records}.values())
