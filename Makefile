@@ -30,6 +30,9 @@ test: $(STAMP) check ## all checks and the fast tests
 slow: $(STAMP) ## the slow tiers
 	$(BIN)/pytest -q -n 2 -m slow
 
+bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder
+	$(BIN)/python -m benchmarks.ingest
+
 docs: $(STAMP) ## regenerate the generated pages
 	$(BIN)/python docs/generate.py
 

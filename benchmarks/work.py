@@ -1,0 +1,44 @@
+"""What the workers of a stage do; loaded by them alone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.metrics.process import step_text
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.discover import discover
+from skilljuror.parsers.read import read
+from skilljuror.pipeline.logs import LogGroup, group_captures, portions
+from skilljuror.pipeline.pool import in_order
+
+Portion = tuple[LogGroup, ...]
+
+
+def read_all(work: Callable[[Portion], int], folder: Path, jobs: int) -> int:
+    """Do something to all logs below a folder, shared out as ingest does; the sum of the answers."""
+    found = [one for one in discover([folder]) if one.format is not None]
+    shared = portions(group_captures(found))
+    return sum(answer for _, answer in in_order(work, shared, jobs))
+
+
+def parsed(portion: Portion) -> int:
+    """Parse; the number of runs."""
+    return sum(1 for _ in _runs(portion))
+
+
+def attributed(portion: Portion) -> int:
+    """Parse and attribute; the number of runs."""
+    return sum(1 for run in _runs(portion) if attribute(run, None))
+
+
+def counted(portion: Portion) -> int:
+    """Parse and count tokens; the number of runs."""
+    from skilljuror import tokens
+
+    return sum(1 for run in _runs(portion) if [tokens.count(step_text(step)) for step in run.steps])
+
+
+def _runs(portion: Portion) -> Iterator[Trajectory]:
+    for group in portion:
+        for found in group.found:
+            yield from read(found.source, found.format or "")
