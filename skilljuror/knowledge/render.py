@@ -18,6 +18,7 @@ class Sources:
     def __init__(self, files: Mapping[str, Blob]) -> None:
         self.files = files
         self._texts: dict[str, Text] = {}
+        self._documents: dict[str, Document] = {}
 
     def text(self, path: str) -> Text:
         """The lines of a file. Raises TransformError when it is missing or binary."""
@@ -31,7 +32,9 @@ class Sources:
 
     def document(self, path: str) -> Document:
         """The Markdown index of a file."""
-        return document_of(self.text(path).lines)
+        if path not in self._documents:
+            self._documents[path] = document_of(self.text(path).lines)
+        return self._documents[path]
 
 
 @dataclass(frozen=True, slots=True)

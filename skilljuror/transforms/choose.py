@@ -220,7 +220,7 @@ def _headed(heads: Sequence[Group], group: Group) -> Group:
 
 
 def _has_below(parent: Group, groups: Sequence[Group]) -> bool:
-    return any(_is_below(group, parent) for group in groups if group is not parent)
+    return any(_is_below(group, parent) for group in groups if not group.bare)
 
 
 def _is_below(group: Group, parent: Group) -> bool:

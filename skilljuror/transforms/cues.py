@@ -129,13 +129,15 @@ def mentions(
     the same source skill only. Carried code never counts: only what a reader is told.
     """
     whole, near = _named(names[:1]), _named(names)
-    link = f"](#{flat.anchors[own[0]]})" if own[0] in flat.anchors else None
+    anchor = flat.anchors.get(own[0])
+    links = [f"](#{anchor})"] if anchor else []
     found: list[Mention] = []
-    for line, text in enumerate(flat.lines):
-        if own[0] <= line < own[1] or flat.is_code(line):
+    for line in flat.naming([*names, *links]):
+        if own[0] <= line < own[1]:
             continue
+        text = flat.lines[line]
         pattern = near if flat.unit_at(line) == unit else whole
-        if pattern.search(text) or (link and link in text):
+        if pattern.search(text) or any(link in text for link in links):
             found += _mention(flat, line, pattern)
     return found
 

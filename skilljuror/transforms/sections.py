@@ -1,8 +1,11 @@
 """The sections of a flat SKILL.md, and the groups of them that can move together."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.headings import anchors
@@ -108,9 +111,25 @@ class FlatSkill:
         """The section of the carried file that the line belongs to; (-1, -1) outside of any."""
         return next((one for one in self.taken if one[0] <= line < one[1]), (-1, -1))
 
-    def is_code(self, line: int) -> bool:
-        """Whether the line belongs to a carried file that is no Markdown."""
-        return any(start <= line < stop for start, stop in self._code)
+    @cached_property
+    def _readable(self) -> tuple[str, list[int]]:
+        """The text in lower case without carried code, and where each line starts in it."""
+        code = {line for start, stop in self._code for line in range(start, stop)}
+        lines = ["" if line in code else text.lower() for line, text in enumerate(self.lines)]
+        starts = [0, *accumulate(len(line) + 1 for line in lines)]
+        return "\n".join(lines), starts
+
+    def naming(self, names: Sequence[str]) -> list[int]:
+        """The 0-based lines that hold one of the names, in any case; carried code does not count,
+        only what a reader is told."""
+        text, starts = self._readable
+        found: set[int] = set()
+        for name in names:
+            place = text.find(name.lower())
+            while place >= 0:
+                found.add(bisect_right(starts, place) - 1)
+                place = text.find(name.lower(), place + 1)
+        return sorted(found)
 
     def text(self, ranges: Sequence[Range]) -> str:
         """The lines of the ranges as one string."""
