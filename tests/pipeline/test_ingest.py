@@ -105,7 +105,7 @@ def test_a_native_log_that_comes_later_takes_the_place_of_its_conversion(tmp_pat
 
 
 def test_a_file_that_holds_another_run_now_leaves_nothing_of_the_first(tmp_path):
-    log = shutil.copy(READ, tmp_path / "log.jsonl")
+    log = Path(shutil.copy(READ, tmp_path / "log.jsonl"))
     ingest_logs(tmp_path / "s", [log])
     shutil.copy(CALL, log)
     ingest_logs(tmp_path / "s", [log])
