@@ -25,6 +25,7 @@ class Peek:
         self._at: int | None = 0
         """Where the next line starts that may be a record; None after the last."""
         self._found: list[dict[str, Any]] = []
+        self._needles: dict[bytes, bool] = {}
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -59,9 +60,15 @@ class Peek:
 
     def entries(self, *needles: bytes) -> Iterator[dict[str, Any]]:
         """The records, or the document where there are none; nothing where the head lacks a needle."""
-        if all(needle in self._head for needle in needles):
+        if all(map(self._has, needles)):
             yield self.first
             yield from self._records()
+
+    def _has(self, needle: bytes) -> bool:
+        """Whether the head holds a needle; several formats look for the same."""
+        if needle not in self._needles:
+            self._needles[needle] = needle in self._head
+        return self._needles[needle]
 
     @cached_property
     def _start(self) -> bytes:

@@ -6,15 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
-EPOCH = datetime(1970, 1, 1)
-"""UTC without a zone, as the database keeps times."""
+from skilljuror.store.buffers import EPOCH, built
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """One column; a value that the type cannot hold is mended on the slow path only."""
     try:
-        return pa.array(values, type=kind)
-    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError, pa.ArrowTypeError):
+        return built(values, kind)
+    except (TypeError, OverflowError, UnicodeEncodeError, LookupError, AttributeError):
         mend = _mender(kind)
         return pa.array([mend(value) for value in values], type=kind)
 

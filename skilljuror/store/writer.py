@@ -30,6 +30,8 @@ class Store:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._schemas: dict[str, pa.Schema] = {}
+        self._held: dict[str, set[str]] = {}
+        """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
 
     def put_plan(self, plan: StudyPlan) -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
@@ -64,6 +66,7 @@ class Store:
     def put_measures(self, measures: Sequence[Measure]) -> None:
         """Measures of trials that left no readable log."""
         self._put(tables.MEASURES, _last(measures, "trial", "metric", "key"))
+        self._held.clear()
 
     def put_ingested(self, runs: Iterable[Ingested]) -> int:
         """Runs, in batches as they come; returns how many. A run replaces its earlier rows."""
@@ -82,6 +85,7 @@ class Store:
             for table in (tables.MEASURES, tables.VERDICTS):
                 self._delete_matching(table, {"trial": list(trajectories)})
             self._delete_matching(tables.SOURCES, {"path": list(sources)})
+        self._held.clear()
 
     def clear(self) -> None:
         """Remove every row; the schema stays."""
@@ -91,15 +95,31 @@ class Store:
         with self._transaction():
             for (name,) in sorted(names):
                 self._delete_all(name)
+        self._held.clear()
 
     def _put_runs(self, runs: Sequence[Ingested]) -> None:
         found = {run.trajectory.trajectory: run for run in runs if run.trajectory}
         measures = [measure for run in runs for measure in run.measures]
+        held = self._names(tables.TRAJECTORIES, "trajectory")
+        measured = self._names(tables.MEASURES, "trial")
+        old = [key for key in found if key in held]
         with self._transaction():
             for table, records in run_rows(found):
-                self._delete_matching(table, {"trajectory": list(found)})
+                if old:
+                    self._delete_matching(table, {"trajectory": old})
                 self._insert(table, records)
-            self._replace(tables.MEASURES, _last(measures, "trial", "metric", "key"))
+            rows = _last(measures, "trial", "metric", "key")
+            self._replace(tables.MEASURES, [row for row in rows if row.trial in measured])
+            self._insert(tables.MEASURES, [row for row in rows if row.trial not in measured])
+        held.update(found)
+        measured.update(row.trial for row in rows)
+
+    def _names(self, table: Table, column: str) -> set[str]:
+        """The runs that a table has rows of."""
+        if table.name not in self._held:
+            rows = self._connection.execute(f"SELECT DISTINCT {column} FROM {table.name}")  # noqa: S608
+            self._held[table.name] = {name for (name,) in rows.fetchall()}
+        return self._held[table.name]
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
         with self._transaction():
@@ -121,7 +141,7 @@ class Store:
 
     def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
         """Delete the rows whose key columns hold one of the given combinations."""
-        gone = pa.table({name: pa.array(values, pa.string()) for name, values in keys.items()})
+        gone = pa.table({name: column(values, pa.string()) for name, values in keys.items()})
         match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
         self._connection.register("gone", gone)
         self._connection.execute(
