@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown import Document, closer, document_of
-from skilljuror.knowledge.markers import embedded_files, is_marker
+from skilljuror.knowledge.markers import embedded_files, is_structure
 from skilljuror.knowledge.text import Text
 from skilljuror.models.bundle import Blob
 
@@ -88,7 +88,7 @@ def _content(lines: Lines) -> Lines:
 
 
 def _marks(document: Document, start: int) -> bool:
-    return any(one.start == start and is_marker(one.title) for one in document.headings)
+    return any(one.start == start and is_structure(one.title) for one in document.headings)
 
 
 def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:

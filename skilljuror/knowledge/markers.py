@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.markdown import Block, Document, Heading
+from skilljuror.knowledge.templates import TEMPLATES
 from skilljuror.knowledge.text import Text, with_flags, write_text
 from skilljuror.models.bundle import Blob
 
@@ -68,6 +69,11 @@ def kind_of(path: str, code: bool) -> str:
     if code:
         return KINDS[0]
     return _KIND_OF.get(PurePosixPath(path).suffix.lower(), KINDS[5])
+
+
+def is_structure(title: str) -> bool:
+    """Whether a heading only carries structure: a marker, or the title over files of no skill."""
+    return is_marker(title) or f"# {title}" == TEMPLATES["shared"]
 
 
 def is_marker(title: str) -> bool:

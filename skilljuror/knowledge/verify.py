@@ -21,7 +21,7 @@ from skilljuror.knowledge.evidence import (
     words,
 )
 from skilljuror.knowledge.headings import anchors, shift_line
-from skilljuror.knowledge.markers import embedded_files
+from skilljuror.knowledge.markers import embedded_files, is_structure
 from skilljuror.knowledge.render import Sources, carried, copied, rebuild, render, spans
 from skilljuror.knowledge.templates import COUNTED, recognise
 from skilljuror.knowledge.text import Text, read_text
@@ -110,6 +110,8 @@ def _structure(parent: Bundle) -> set[tuple[str, int]]:
     for skill in parent.skills:
         document = sources.document(skill.path)
         lines = {1, document.skip} if document.skip else set()
+        for heading in document.headings:
+            lines |= {heading.start + 1} if is_structure(heading.title) else set()
         for file in embedded_files(document):
             lines.update(range(file.heading.start + 1, file.heading.end + 1))
             lines |= {file.start, file.end + 1} if file.fenced else set()

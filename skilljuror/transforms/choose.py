@@ -97,7 +97,7 @@ class Chooser:
         for number, group in enumerate(list(self.groups)):
             if not group.lead:
                 continue
-            first = number == 0 or len(group.path) == 0
+            first = number == 0 or len(group.path) == 0 or group.start in self.flat.fixed
             if self._fits(group) and (group.tokens <= share or group.bare):
                 self.kept.append(group)
             elif first:
@@ -184,11 +184,12 @@ class Chooser:
             worst = min(movable, key=lambda group: (self.scores[id(group)], -group.start))
             self.kept = [group for group in self.kept if group is not worst]
             return
-        largest = max(self.kept, key=lambda group: group.tokens, default=None)
-        halves = largest and self.flat.split(largest, largest.lines, largest.tokens // 2)
-        if largest and halves:
-            self.groups[self.groups.index(largest) : self.groups.index(largest) + 1] = halves
-            self.kept = [group for group in self.kept if group is not largest] + [halves[0]]
+        for group in sorted(self.kept, key=lambda one: (-one.tokens, one.start)):
+            halves = self.flat.split(group, group.lines, group.tokens // 2)
+            if halves:
+                self.groups[self.groups.index(group) : self.groups.index(group) + 1] = halves
+                self.kept = [one for one in self.kept if one is not group] + [halves[0]]
+                return
 
 
 def carry_bare(kept: list[Group], moved: list[Group]) -> tuple[list[Group], list[Group]]:

@@ -67,14 +67,15 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
     return folded[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:-")
 
 
-def first_sentence(document: Document, start: int = 0, end: int | None = None) -> str:
-    """The first sentence of prose that stands on its own; "" when there is none."""
-    stop = len(document.lines) if end is None else end
-    found = document.paragraph(start, stop) or document.item(start, stop)
+def first_sentence(document: Document, least: int = 20) -> str:
+    """The first sentence of prose that stands on its own, of so many characters at least; "" when
+    there is none."""
+    stop = len(document.lines)
+    found = document.paragraph(0, stop) or document.item(0, stop)
     told = plain(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
-    return "" if len(sentence) < 20 or sentence.endswith(":") or speech else clip(sentence)
+    return "" if len(sentence) < least or sentence.endswith(":") or speech else clip(sentence)
 
 
 def code_cue(path: str, text: str) -> str:

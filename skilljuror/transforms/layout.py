@@ -72,6 +72,7 @@ class Layout:
         """References out of sections that leave the root."""
         for run in merged(moved, merge_tokens):
             title = plain(run[0].title) or plain(run[0].path[-1] if run[0].path else "")
+            title = title or PurePosixPath(self.folder).name
             place = f"{self._home}/{slug(run[0].unit)}" if run[0].unit else self._home
             page = Page(self._free(f"{self.folder}/{place}/{slug(title)}.md"), self.sources)
             ranges = [one for group in run for one in group.ranges]

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.markers import is_structure
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
@@ -96,6 +97,7 @@ def _draft(parent: Bundle, sources: Sources, flat: FlatSkill, budget: Budget, me
     must_move = not any(is_markdown(file.path) for file in flat.embedded)
     kept, moved = Chooser(flat, flat.groups(), budget).choose(must_move=must_move)
     kept, moved = carry_bare(kept, moved)
+    kept = [group for group in kept if not (group.bare and is_structure(group.title))]
     layout = Layout(parent, sources, flat)
     layout.add_sections(moved, merge)
     layout.add_carried()

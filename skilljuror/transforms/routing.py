@@ -32,6 +32,9 @@ USES = 3
 MAX_NAMES = 200
 """Characters of file names that a folder's row lists."""
 
+_NO_LINKS = str.maketrans("[]", "()")
+"""Brackets in a cue could catch a label of the page."""
+
 Row = tuple[str, dict[str, str]]
 """Template and parameters."""
 
@@ -52,10 +55,13 @@ class Routing:
 
     def _named(self, params: dict[str, str]) -> dict[str, str]:
         """Cues name files as the variant does; in a crowded table they are short."""
-        if "cue" not in params:
-            return params
-        cue = self.names.freshened(self._renamed(params["cue"]))
-        return params | {"cue": clip(cue, SHORT) if self.crowded else cue}
+        told = dict(params)
+        if "cue" in told:
+            cue = self.names.freshened(self._renamed(told["cue"]))
+            told["cue"] = clip(cue, SHORT) if self.crowded else cue
+        for hole in told.keys() & {"cue", "topics"}:
+            told[hole] = told[hole].translate(_NO_LINKS)
+        return told
 
     def _topics(self, titles: Iterable[str]) -> str:
         return topics(titles, SHORT) if self.crowded else topics(titles)
@@ -97,6 +103,7 @@ class Routing:
         file = reference.file
         told = best_sentence(self._mentions(file), self._names(file)) if file else ""
         told = told or ("" if reference.merged else first_sentence(document))
+        told = told or ("" if about else first_sentence(document, least=1))
         return _read_row(self._link(reference.page.path), about, told)
 
     def _parts(self) -> list[Row]:

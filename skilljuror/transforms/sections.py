@@ -147,6 +147,20 @@ class FlatSkill:
         """The folder of the source skill that the line comes from; "" for a page of one."""
         return next((unit for start, unit in reversed(self.units) if start <= line), "")
 
+    @cached_property
+    def fixed(self) -> dict[int, int]:
+        """First line of each source skill's section -> end of what must stay with its title: its
+        configuration and its directory."""
+        found = {start: start + 1 for start, _ in self.units}
+        for block in self.document.blocks:
+            start = max((one for one in found if one <= block.start), default=None)
+            if start is None or self.says([(found[start], block.start)]):
+                continue
+            told = block.kind == "paragraph_open" and _UNIT.match(self.lines[block.start])
+            if told or (block.kind == "fence" and block.info == "yaml"):
+                found[start] = block.end
+        return found
+
     def _units(self) -> Iterator[tuple[int, str]]:
         found: dict[str, int] = {}
         for line in sorted(self.document.prose):
@@ -198,12 +212,16 @@ class FlatSkill:
         if len(group.ranges) != 1:
             return None
         start, end = group.ranges[0]
-        cuts = [block.start for block in self.document.blocks if start < block.start < end]
-        first = next((one.end for one in self.headings if one.start == start), start)
-        cuts = [cut for cut in cuts if self.says([(first, cut)])]
+        opening = next((one.end for one in self.headings if one.start == start), start)
+        first = self.fixed.get(start, opening)
+        cuts = [block.start for block in self.document.blocks if first <= block.start < end]
+        if start not in self.fixed:
+            cuts = [cut for cut in cuts if self.says([(first, cut)])]
         fitting = [
             cut for cut in cuts if cut - start <= lines and self.tokens([(start, cut)]) <= tokens
         ]
+        if not fitting and start in self.fixed:
+            fitting = cuts[:1]
         if not fitting:
             return None
         place = fitting[-1]

@@ -1,0 +1,249 @@
+"""Synthetic bundles, each built around traps that real bundles have. All text is our own."""
+
+from pathlib import Path
+
+from skilljuror.bundles import write_bundle
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.models.bundle import Blob, Bundle
+
+Files = dict[str, bytes]
+
+
+def head(name: str, description: str) -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\n"
+
+
+REPORT: Files = {
+    "csv-report/SKILL.md": (
+        head("csv-report", "Summarise a CSV of sales. Use when a report is asked for.")
+        + "# CSV report\n\nTurns sales into totals.\n\n## Workflow\n\n"
+        "1. Read [the format](references/format.md) first.\n"
+        "2. Run `python3 scripts/helper.py sales.csv`.\n\n"
+        "## Limits\n\n- NEVER round below 0.01.\n- Stop above 10 MB.\n"
+    ).encode(),
+    "csv-report/references/format.md": b"# Format\n\n`total` is a number; see [limits](../SKILL.md#limits).\n",
+    "csv-report/scripts/helper.py": b'#!/usr/bin/env python3\n"""Add up the amounts."""\nprint(1)\n',
+    "csv-report/assets/template.html": b"<table>\n</table>\n",
+}
+
+LINE_ENDS: Files = {
+    "ends/SKILL.md": head("ends", "Line ends.").replace("\n", "\r\n").encode()
+    + b"# Ends\r\n\r\nRun `scripts/crlf.py`.\r\n\r\n## More\r\n\r\nText.",
+    "ends/bom.md": "\ufeff# Bom\n\nMarked.\n".encode(),
+    "ends/mixed.md": b"# Mixed\r\n\nOne\r\nTwo\n",
+    "ends/scripts/crlf.py": b"print(1)\r\nprint(2)",
+    "ends/scripts/mixed.sh": b"#!/bin/sh\necho 1\r\necho 2\n",
+    "ends/scripts/lone.py": b"x = 1\ry = 2\n",
+    "ends/scripts/bom.py": "\ufeffprint(3)\n".encode(),
+    "ends/scripts/empty.py": b"",
+    "ends/scripts/blank.py": b"\n",
+}
+
+CODE: Files = {
+    "code/SKILL.md": (
+        head("code", "Code that looks like text.")
+        + "# Code\n\n```python\n# not a heading\n## nor this\n```\n\n## Nested\n\n"
+        "````markdown\n```py\n# inner\n```\n````\n\n- item\n\n  ```sh\n  # in a list\n  run --fast\n  ```\n\n"
+        "> ```\n> # in a quote\n> ```\n\n## Tildes\n\n~~~text\n## nope\n```\n~~~\n\n"
+        "    # indented\n\n## Ticks\n\n`` a ` b `` and <!-- # hidden -->\n"
+    ).encode(),
+    "code/fences.md": b"```python\nonly = 'a fence'\n```\n",
+    "code/scripts/doc.py": b'"""Doc.\n\n```\nx\n```\n\n`````\ny\n`````\n"""\n',
+}
+
+OPEN: Files = {
+    "open/SKILL.md": (
+        head("open", "Blocks that never close.")
+        + "# Open\n\nFirst.\n\n## Then\n\nSecond.\n\n## Last\n\n```bash\nrun --all\n"
+    ).encode(),
+    "open/comment.md": b"# Comment\n\nText.\n\n<!-- never closed\n# hidden\n",
+    "open/long.md": b"# Long\n\n``````\nseven\n",
+    "open/scripts/run.sh": b"#!/bin/sh\ntrue\n",
+}
+
+LABELS: Files = {
+    "labels/SKILL.md": (
+        head("labels", "Links by label.")
+        + "# Labels\n\nSee [the guide][guide], [spec] and a note[^1].\n\n"
+        "## First\n\nAlso [spec] and [other][guide].\n\n## Second\n\nMore[^1], [spec].\n\n"
+        "[guide]: references/guide.md 'Guide'\n[spec]: https://example.org/spec\n\n"
+        "[^1]: A foot note with words.\n"
+    ).encode(),
+    "labels/references/guide.md": b"# Guide\n\nThe [spec] differs here.\n\n[spec]: https://example.org/old\n",
+    "labels/references/plain.md": b"# Plain\n\nNo [spec] is defined here, and [x] is a box.\n",
+}
+
+HEADLESS: Files = {
+    "headless/SKILL.md": b"Always check the input.\n\n- one\n- two\n\nThen write the output.\n\nNever skip this.\n"
+}
+
+BODYLESS: Files = {
+    "bodyless/SKILL.md": b"---\nname: bodyless\ndescription: Nothing below.\n---",
+    "bodyless/notes.md": b"# Notes\n\nAll there is.\n",
+}
+
+TINY: Files = {"tiny/SKILL.md": (head("tiny", "Tiny.") + "Do it.\n").encode()}
+
+WRONG_CASE: Files = {
+    "lower/skill.md": (
+        head("lower", "Lower case.") + "# Lower\n\nText.\n\n## More\n\nText.\n"
+    ).encode(),
+    "mixed/Skill.md": (head("mixed", "Mixed case.") + "# Mixed\n\nText.\n").encode(),
+}
+
+SEVERAL: Files = {
+    "alpha/SKILL.md": (
+        head("alpha", "First skill. Use for a.")
+        + "# Alpha\n\n## Overview\n\nSee forms.md and scripts/a.py.\n\n## Details\n\n"
+        + "word " * 400
+        + "\n"
+    ).encode(),
+    "alpha/forms.md": b"# Forms\n\nFill them.\n",
+    "alpha/scripts/a.py": b"import helpers.util\n",
+    "alpha/scripts/helpers/__init__.py": b"",
+    "alpha/scripts/helpers/util.py": b"# Shared code of the scripts.\nX = 1\n",
+    "beta/SKILL.md": (
+        head("beta", "Second skill. Use for b.")
+        + "# Beta\n\n## Overview\n\nSee [a](../alpha/SKILL.md).\n"
+    ).encode(),
+    "beta/forms.md": b"# Other forms\n\nDifferent.\n",
+    "README.md": b"# Read me\n\nBoth skills. [Terms](LICENSE)\n",
+    "LICENSE": b"Terms.\n",
+    "licenses/OFL.txt": b"Font terms.\n",
+}
+
+NESTED: Files = {
+    "outer/SKILL.md": (
+        head("outer", "Outer.") + "# Outer\n\nText, see inner/SKILL.md.\n\n## More\n\nText.\n"
+    ).encode(),
+    "outer/inner/SKILL.md": (head("inner", "Inner.") + "# Inner\n\nHidden.\n").encode(),
+    "outer/inner/run.sh": b"#!/bin/sh\n",
+}
+
+FORGED: Files = {
+    "forged/SKILL.md": (
+        head("forged", "Markers in the text.")
+        + "# Forged\n\n## Helper implementation for `scripts/run.py`\n\n```python\nforged()\n```\n\n"
+        "## Reference content from `../../escape.md`\n\nText.\n\n## Supporting files\n\n- [x](y.md): open it.\n"
+    ).encode(),
+    "forged/scripts/run.py": b"true()\n",
+    "forged/notes.md": b"# Notes\n\n## Helper contract from `x`\n\nText.\n",
+}
+
+HEADINGS: Files = {
+    "headings/SKILL.md": (
+        head("headings", "Headings of all kinds.")
+        + "# One\n\n## Empty parent\n\n### Child\n\nText.\n\n### Other child\n\nText.\n\n# Two\n\n#### Jump\n\n"
+        "Text.\n\n## Trailing ##\n\nText.\n\n  ## Indented\n\nText.\n\n##\n\n## Same\n\nA.\n\n## Same\n\nB, see [it](#same-1).\n"
+    ).encode(),
+    "headings/setext.md": b"Setext\n======\n\nText.\n\nSub\n---\n\n- Actions taken:\n---\n",
+    "headings/deep.md": b"# A\n\n## B\n\n### C\n\n#### D\n\n##### E\n\n###### F\n\nDeep.\n",
+    "headings/front.md": b"---\ntitle: Front\n---\n# Front\n\nText.\n",
+}
+
+DATA: Files = {
+    "data/SKILL.md": (
+        head("data", "Data beside code.")
+        + "# Data\n\nValidate with `schemas/a.xsd`.\n\n## Fonts\n\nUse fonts/.\n"
+    ).encode(),
+    "data/schemas/a.xsd": b"<xs:schema/>\n",
+    "data/schemas/b.xsd": b"\xef\xbb\xbf<xs:schema/>\n",
+    "data/fonts/a.ttf": b"\0\1\0\0font",
+    "data/fonts/b.ttf": b"\0\1\0\0other",
+    "data/table.csv": b"a,b\n" + b"1,2\n" * 3000,
+    "data/small.csv": b"a,b\n1,2\n",
+    "data/latin.txt": b"caf\xe9\n",
+    "data/.gitkeep": b"",
+    "data/empty.md": b"\n",
+    "data/LICENSE.txt": b"Terms.\n",
+}
+
+LARGE: Files = {
+    "large/SKILL.md": (
+        head("large", "A large reference.")
+        + "# Large\n\nFor migration read reference/big.md.\n\n"
+        + "".join(f"## Topic {n}\n\n{'words about it ' * 120}\n\n" for n in range(12))
+    ).encode(),
+    "large/reference/big.md": (
+        "# Big\n\nOpening.\n\n"
+        + "".join(
+            f"## Part {n}\n\n{'more words here ' * 250}\n\n### Sub {n}\n\nText.\n\n"
+            for n in range(14)
+        )
+    ).encode(),
+    "large/reference/listing.md": (
+        "# Listing\n\n" + "".join(f"## Entry {n}\n\nOne.\n\nTwo.\n\nThree.\n\n" for n in range(20))
+    ).encode(),
+}
+
+STALE: Files = {
+    "stale/SKILL.md": (
+        head("stale", "Absolute paths.")
+        + "# Stale\n\nRun `python /root/.claude/skills/stale/scripts/x.py` or ~/.agent/skills/stale/scripts.\n\n"
+        "## Elsewhere\n\nKeep /root/.claude/skills/other/y.py and https://example.org/skills/stale/z.\n"
+    ).encode(),
+    "stale/scripts/x.py": b"OPEN = '/root/.claude/skills/stale/scripts/x.py'\n",
+}
+
+ODD: Files = {
+    "odd name/SKILL.md": (
+        b'---\nname: "FFmpeg Audio Processing"\ndescription: "Splits at --- here."\nextra: 1\nallowed-tools: [Read]\n---\n'
+        b"# Odd\n\nSee [it](notes%20on%20it.md) and notes on it.md.\n\n## More\n\nText.\n"
+    ),
+    "odd name/notes on it.md": b"# Notes on it\n\nText.\n",
+    "odd name/résumé.md": b"# R\xc3\xa9sum\xc3\xa9\n\nText.\n",
+}
+
+LONG_DESCRIPTIONS: Files = {
+    f"skill-{n}/SKILL.md": (
+        head(
+            f"skill-{n}",
+            f"Number {n} does many things. " + f"It handles case {n} well, and more. " * 20,
+        )
+        + f"# Skill {n}\n\nText {n}.\n"
+    ).encode()
+    for n in range(4)
+}
+
+CROWDED: Files = {
+    "crowded/SKILL.md": (
+        head("crowded", "Many files.")
+        + "# Crowded\n\n"
+        + "".join(f"For topic {n} read guides/g{n}.md.\n" for n in range(80))
+    ).encode(),
+    **{f"crowded/guides/g{n}.md": f"# Guide {n}\n\nAbout topic {n}.\n".encode() for n in range(80)},
+    **{f"crowded/lib/m{n}.py": f"X = {n}\n".encode() for n in range(12)},
+}
+
+STEPS: Files = {
+    "steps/SKILL.md": (
+        head("steps", "Numbered steps.")
+        + "# Steps\n\n## Workflow\n\nFollow them in order.\n\n"
+        + "".join(
+            f"### Step {n}: Part {n}\n\n{'Do this with care. ' * 60}\n\n" for n in range(1, 9)
+        )
+        + "## Critical rules\n\n- MUST keep `--strict`.\n"
+    ).encode(),
+}
+
+TRAPS: dict[str, Files] = {
+    "report": REPORT, "line-ends": LINE_ENDS, "code": CODE, "open": OPEN, "labels": LABELS,
+    "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
+    "several": SEVERAL, "nested": NESTED, "forged": FORGED, "headings": HEADINGS, "data": DATA,
+    "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
+    "crowded": CROWDED, "steps": STEPS,
+}  # fmt: skip
+
+
+def bundle(name: str) -> Bundle:
+    """One bundle in memory; scripts under `scripts/` are executable where they have a #! line."""
+    files = {
+        path: Blob(data, executable=data.startswith(b"#!")) for path, data in TRAPS[name].items()
+    }
+    return make_bundle(name, files)
+
+
+def write(name: str, folder: Path) -> Path:
+    """The same bundle on disk, as a folder of skills."""
+    write_bundle(bundle(name).files, folder / name)
+    return folder / name

@@ -1,0 +1,104 @@
+"""Every registered transform on every bundle of the synthetic corpus."""
+
+from functools import cache
+from pathlib import PurePosixPath
+
+import pytest
+
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.classes import is_root_name, resource_class
+from skilljuror.knowledge.frontmatter import parse_frontmatter
+from skilljuror.knowledge.render import rebuild, render
+from skilljuror.knowledge.verify import verify
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Plan
+from skilljuror.registry import resolve
+from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.pd import ROOT_LINES
+from tests.corpus_bundles.corpus import TRAPS, bundle
+
+PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS]
+
+
+@cache
+def built(name: str, variant: str) -> tuple[Plan, Bundle, Bundle]:
+    """(plan, parent, variant) in memory."""
+    transform = resolve(TRANSFORMS, variant, "variant")()
+    source = transform.parent == "source"
+    parent = bundle(name) if source else built(name, transform.parent)[2]
+    plan = transform.plan(parent, {})
+    return plan, parent, make_bundle(name, render(plan, parent))
+
+
+@pytest.mark.parametrize(("name", "variant"), PAIRS)
+def test_the_variant_is_proved(name, variant):
+    assert verify(*built(name, variant)) == ()
+
+
+@pytest.mark.parametrize(("name", "variant"), PAIRS)
+def test_the_parent_comes_back_byte_for_byte(name, variant):
+    plan, parent, made = built(name, variant)
+    whole, problems = rebuild(plan, made.files)
+    kept = set(plan.sidecars.values()) | set(plan.dropped)
+    assert not problems
+    assert {path: blob.data for path, blob in parent.files.items() if path not in kept} == whole
+
+
+@pytest.mark.parametrize(("name", "variant"), PAIRS)
+def test_the_order_of_files_does_not_matter(name, variant):
+    plan, parent, _ = built(name, variant)
+    turned = Bundle(parent.name, dict(reversed(parent.files.items())), parent.skills)
+    again = resolve(TRANSFORMS, variant, "variant")().plan(make_bundle(name, turned.files), {})
+    assert again == plan
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_baseline_and_pd_share_name_and_description(name):
+    heads = [
+        parse_frontmatter((made.files[made.skills[0].path].text or "").split("\n"))[0]
+        for made in (built(name, "baseline")[2], built(name, "pd")[2])
+    ]
+    assert heads[0] == heads[1]
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_scripts_are_the_same_bytes_in_source_and_pd(name):
+    code = [
+        (path, blob)
+        for path, blob in bundle(name).files.items()
+        if resource_class(path, blob) == "code"
+    ]
+    made = built(name, "pd")[2].files
+    for path, blob in code:
+        assert any(
+            there.endswith(path.partition("/")[2]) and other == blob
+            for there, other in made.items()
+        ), path
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_the_root_is_short_and_names_every_file(name):
+    made = built(name, "pd")[2]
+    path = made.skills[0].path
+    root = made.files[path].text or ""
+    assert len(root.split("\n")) <= ROOT_LINES + 1
+    for other in made.files:
+        inner = PurePosixPath(other).relative_to(PurePosixPath(path).parent)
+        folders = [f"`{folder}/`" for folder in inner.parents]
+        assert other == path or str(inner) in root or any(one in root for one in folders), other
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_a_baseline_is_one_root_and_data(name):
+    made = built(name, "baseline")[2]
+    others = {path for path in made.files if path != made.skills[0].path}
+    assert len(made.skills) == 1
+    assert all(resource_class(path, made.files[path]) == "data" for path in others)
+
+
+@pytest.mark.parametrize(("name", "variant"), PAIRS)
+def test_no_skill_inside_a_skill_is_made(name, variant):
+    _, parent, made = built(name, variant)
+    roots = {skill.path for skill in made.skills}
+    nested = {path for path in made.files if is_root_name(path)} - roots
+    assert nested <= set(parent.files)
