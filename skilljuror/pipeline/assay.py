@@ -14,9 +14,10 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import RECORD, VARIANTS, load_build
+from skilljuror.pipeline.build import load_build
 from skilljuror.pipeline.pool import each
 from skilljuror.pipeline.progress import Listener, Progress, silent
+from skilljuror.pipeline.target import RECORD, VARIANTS
 from skilljuror.stats.rates import wilson
 
 SOURCE = "origin"

@@ -20,16 +20,15 @@ from skilljuror.models.plan import Plan
 from skilljuror.pipeline.audit import audit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.target import RECORD, VARIANTS, safe_target
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
-RECORD = "build.json"
 GATE_RESULTS = "gates.jsonl"
 KNOWLEDGE = "knowledge.jsonl"
-VARIANTS = "variants"
 
 
 def build_source(
@@ -43,11 +42,12 @@ def build_source(
 
     Each variant is written, loaded again from disk and proved against its parent; a variant that
     cannot be proved raises TransformError and nothing is written. Raises BundleError for a source
-    that cannot be read safely.
+    that cannot be read safely, UsageError for a target that holds what no build made.
     """
     options = dict(options or {})
+    place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    with fresh_dir(target) as staging:
+    with fresh_dir(place) as staging:
         work = Work(bundle, staging)
         for transform in in_order(variants):
             work.by_plan(transform, options)

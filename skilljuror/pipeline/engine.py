@@ -15,6 +15,7 @@ from skilljuror.files import fresh_dir, write_jsonl
 from skilljuror.llm import Answer, ModelChoice, ModelDoor
 from skilljuror.models.build import BuildRecord
 from skilljuror.pipeline.build import DEFAULT_VARIANTS, Work, in_order, names_of
+from skilljuror.pipeline.target import safe_target
 from skilljuror.transforms.assign import Assigned
 from skilljuror.transforms.base import Transform
 from skilljuror.transforms.prompts import Prompt, load_prompt
@@ -44,13 +45,14 @@ def build_with_model(
 
     `calls` is the log of model calls; it lies outside `target`, survives a failed build, and lets
     the next one go on without asking again. What a gate finds is in the verdicts, never raised.
-    Raises BundleError, TransformError and, when the model cannot be reached or gives no answer of
-    the right form, ModelError.
+    Raises BundleError, TransformError, UsageError for an unfit target and, when the model cannot be
+    reached or gives no answer of the right form, ModelError.
     """
     _check(mode, target, calls)
+    place = safe_target(target, source)
     bundle = load_bundle(source)
     door = ModelDoor(choice, calls)
-    with fresh_dir(target) as staging:
+    with fresh_dir(place) as staging:
         work = Work(bundle, staging)
         maker = Maker(mode, door)
         for transform in in_order(variants):

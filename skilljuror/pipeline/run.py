@@ -21,10 +21,11 @@ from skilljuror.harnesses.environment import read_recipe
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.study import PlannedTask, PlannedTrial, StudyPlan, TrialRecord
-from skilljuror.pipeline.build import RECORD, build_source
+from skilljuror.pipeline.build import build_source
 from skilljuror.pipeline.lock import only_run, workers_lock
 from skilljuror.pipeline.pool import workers
 from skilljuror.pipeline.progress import Listener, Progress, silent
+from skilljuror.pipeline.target import RECORD
 from skilljuror.pipeline.worker import Place, enter, run_trial
 from skilljuror.registry import resolve
 from skilljuror.studies import changed_fields, freeze, load_study

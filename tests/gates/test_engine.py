@@ -7,7 +7,8 @@ import pytest
 from skilljuror.bundles import load_bundle
 from skilljuror.pipeline.assay import assay, pooled
 from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import VARIANTS, build_source, load_build
+from skilljuror.pipeline.build import build_source, load_build
+from skilljuror.pipeline.target import VARIANTS
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples" / "skills").glob("*"))

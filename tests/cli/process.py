@@ -1,0 +1,53 @@
+"""The command line as a process of its own, as a user meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SKILL = """---
+name: csv-report
+description: Summarise a CSV of sales. Use when a report is asked for.
+---
+# CSV report
+
+1. Read `references/format.md` for the output format.
+
+## Limits
+
+Never round below 0.01.
+"""
+
+
+def call(*words: Any, cwd: Path | None = None, **more: Any) -> Any:
+    """A finished `skilljuror WORDS…`."""
+    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
+    )
+
+
+def complaint(done: Any, status: int = 2) -> str:
+    """The one line on stderr of a command that refused."""
+    assert done.returncode == status, done.stdout + done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("skilljuror: ")
+    return str(line)
+
+
+def error(done: Any) -> dict[str, Any]:
+    """The one JSON document on stdout of a command that refused with --json."""
+    found: dict[str, Any] = json.loads(done.stdout)["error"]
+    assert found["exit_code"] == done.returncode
+    return found
+
+
+def write_skill(folder: Path) -> Path:
+    """A small source of one skill."""
+    (folder / "references").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL)
+    (folder / "references" / "format.md").write_text("# Format\n\n`total` is a number.\n")
+    return folder

@@ -1,0 +1,77 @@
+"""`build`: nothing of a user is lost, whatever folder is named."""
+
+import pytest
+
+from tests.cli.process import call, complaint, write_skill
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_skill(tmp_path / "home" / "csv-report")
+
+
+def tree(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+UNFIT = {
+    "the source": ("home/csv-report", "holds the source"),
+    "a folder that holds the source": ("home", "holds the source"),
+    "a folder inside the source": ("home/csv-report/out", "lies inside the source"),
+    "a folder of somebody": ("mine", "'notes.txt', which no build made"),
+    "a file": ("mine/notes.txt", "is a file"),
+    "the working directory": (".", "the folder you stand in"),
+}
+
+
+@pytest.mark.parametrize(("out", "told"), UNFIT.values(), ids=UNFIT.keys())
+def test_a_build_refuses_to_replace_what_it_did_not_make(source, tmp_path, out, told):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    stand = tmp_path / "stand"
+    stand.mkdir()
+    before = tree(tmp_path)
+    place = out if out == "." else tmp_path / out
+    line = complaint(call("build", source, "--out", place, "--variants", "pd", cwd=stand))
+    assert told in line
+    assert "--out" in line
+    assert tree(tmp_path) == before
+
+
+def test_a_build_replaces_an_earlier_build_and_an_empty_folder(source, tmp_path):
+    out = tmp_path / "my out é"
+    out.mkdir()
+    assert call("build", source, "--out", out, "--variants", "baseline").returncode == 0
+    assert call("build", source, "--out", out, "--variants", "origin").returncode == 0
+    assert names(out / "variants") == ["origin"]
+    (out / "notes.txt").write_text("mine")
+    line = complaint(call("build", source, "--out", out, "--variants", "pd"))
+    assert "'notes.txt'" in line
+
+
+def test_a_build_through_a_link_keeps_the_link(source, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    for _ in range(2):
+        assert call("build", source, "--out", tmp_path / "link", "--variants", "pd").returncode == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "build.json").is_file()
+    assert names(tmp_path) == ["home", "link", "real"]
+
+
+def test_the_output_of_a_build_is_no_source(source, tmp_path):
+    out = tmp_path / "many" / "one"
+    assert call("build", source, "--out", out, "--variants", "origin").returncode == 0
+    for place in (out, out / "variants", out.parent):
+        line = complaint(call("build", place, "--out", tmp_path / "again"))
+        assert "output of a build" in line
+    again = call("build", out / "variants" / "origin", "--out", tmp_path / "again")
+    assert again.returncode == 0
