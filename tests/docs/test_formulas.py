@@ -1,0 +1,81 @@
+"""formulas.md names every measure, section, decision and estimator, and its examples are true."""
+
+import doctest
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+from skilljuror import stats
+from skilljuror.metrics.catalog import CATALOG
+from skilljuror.queries.run import catalog
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
+SECTIONS = set(re.findall(r"^#+ (§[0-9.]+) ", PAGE, re.MULTILINE))
+DECISIONS = set(re.findall(r"^\| (A-\d\d) \|", PAGE, re.MULTILINE))
+CODE = "\n".join(
+    path.read_text(encoding="utf-8")
+    for pattern in ("*.py", "*.sql")
+    for path in sorted((ROOT / "skilljuror").rglob(pattern))
+)
+ESTIMATORS = [
+    name
+    for module in iter_modules(stats.__path__, f"{stats.__name__}.")
+    for name, thing in inspect.getmembers(import_module(module.name), inspect.isfunction)
+    if thing.__module__ == module.name and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_every_measure_is_a_row_of_a_table(name):
+    assert re.search(rf"^\| `{name}` \| \S", PAGE, re.MULTILINE), f"formulas.md lacks `{name}`"
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_the_section_that_a_measure_cites_exists(name):
+    source = CATALOG[name].source
+    assert source == "own" or source in SECTIONS, f"{name} cites {source}"
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_is_named(name):
+    assert re.search(rf"`{name}[`(]|import .*\b{name}\b", PAGE), f"formulas.md lacks {name}"
+
+
+def test_what_the_code_cites_exists():
+    cited = re.findall(r"\((?:see )?measures (§[\d.]*\d)", CODE)
+    assert len(cited) > 20
+    assert set(cited) - SECTIONS == set()
+    decisions = set(re.findall(r"\bA-\d\d\b", CODE))
+    assert len(decisions) > 8
+    assert decisions - DECISIONS == set()
+    assert set(re.findall(r"\bA-\d\d\b", PAGE)) - DECISIONS == set()
+
+
+def test_questions_that_the_page_names_exist():
+    named = re.findall(r"[Qq]uestions? `([a-z_]+)`", PAGE)
+    assert len(named) > 8
+    assert set(named) - {query.name for query in catalog()} == set()
+
+
+def test_the_contents_lead_to_headings():
+    anchors = {
+        re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        for title in re.findall(r"^#+ (.*)$", PAGE, re.MULTILINE)
+    }
+    targets = set(re.findall(r"\]\(#([^)]+)\)", PAGE))
+    assert len(targets) > 8
+    assert targets - anchors == set()
+
+
+def test_examples_give_what_they_say():
+    blocks = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(blocks, {}, "formulas.md", "formulas.md", 0)
+    said: list[str] = []
+    outcome = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    assert outcome.attempted > 30
+    assert outcome.failed == 0, "".join(said)
