@@ -17,16 +17,17 @@ _SHOWING = frozenset({"activate", "read", "search"})
 
 @dataclass(slots=True)
 class _Arrivals:
-    """First sight of every unit, in order."""
+    """First sight of every unit in every agent's context, in order."""
 
-    first: dict[str, ResourceEvent] = field(default_factory=dict)
-    times: dict[str, int] = field(default_factory=dict)
+    first: dict[tuple[str, str], ResourceEvent] = field(default_factory=dict)
+    times: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, units: Iterable[str], event: ResourceEvent) -> None:
-        """Note that an event showed these units."""
+        """Note that an event showed these units to its agent."""
         for unit in units:
-            self.first.setdefault(unit, event)
-            self.times[unit] = self.times.get(unit, 0) + 1
+            key = unit, event.agent
+            self.first.setdefault(key, event)
+            self.times[key] = self.times.get(key, 0) + 1
 
 
 def expose(
@@ -35,17 +36,17 @@ def expose(
     units: Sequence[MappedUnit],
     variant: str,
 ) -> Exposure:
-    """The units of a variant that reached the agent, at the step at which each arrived.
+    """The units of a variant that reached an agent, at the step at which each arrived.
 
     An event that shows a file in full shows all its units; one that shows lines shows the units
     that have a line in common with them; one that shows a part nobody could place shows none
-    and is counted in `extra["unplaced_events"]`.
+    and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
     """
     placed = [(one.unit.unit, place) for one in units if (place := one.places.get(variant))]
     arrivals = _Arrivals()
     shown = unplaced = 0
     for event in events:
-        if event.kind not in _SHOWING or event.content_exposed == "none":
+        if event.bundled or event.kind not in _SHOWING or event.content_exposed == "none":
             continue
         shown += event.shown_bytes or 0
         if event.content_exposed == "partial" and event.lines is None:
@@ -56,11 +57,11 @@ def expose(
         UnitExposure(
             trajectory=trajectory.trajectory,
             unit=unit,
-            agent=event.agent,
+            agent=agent,
             step=event.step,
-            times=arrivals.times[unit],
+            times=arrivals.times[unit, agent],
         )
-        for unit, event in arrivals.first.items()
+        for (unit, agent), event in arrivals.first.items()
     )
     extra = {"unplaced_events": float(unplaced)}
     return Exposure(units=len(placed), seen=seen, shown_bytes=shown, extra=extra)

@@ -118,7 +118,7 @@ class UnitExposure(Struct, frozen=True):
     step: int
     """Step at which it arrived; 0 before the first."""
     times: int = 1
-    """How many events showed it in all."""
+    """How many events showed it to this agent."""
     tokens: int | None = None
     """Tokens of the unit's text."""
 
@@ -129,7 +129,7 @@ class Exposure(Struct, frozen=True):
     units: int
     """Units in the map that stand in this variant."""
     seen: tuple[UnitExposure, ...] = ()
-    """One row per unit that arrived, in order of arrival."""
+    """One row per unit and agent that it reached, in order of arrival."""
     shown_bytes: int = 0
     """Bytes of skill text shown, repeats included."""
     extra: dict[str, float] = field(default_factory=dict)

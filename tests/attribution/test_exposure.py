@@ -1,9 +1,12 @@
 """Knowledge units that reached the agent, in every variant by the lines at which they stand."""
 
 import pytest
+from msgspec import structs
 
 from skilljuror.attribution.exposure import expose
+from skilljuror.metrics.exposure import measure
 from skilljuror.models.knowledge import MappedUnit, Place, Unit
+from skilljuror.models.measure import TrialContext
 from tests.attribution.runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
 
 
@@ -58,6 +61,19 @@ def test_a_unit_is_told_once_at_its_first_step_with_the_times_it_was_shown():
     assert (seen.unit, seen.step, seen.times, seen.agent) == ("no-tax", 1, 2, "main")
 
 
+def test_each_agent_sees_a_unit_for_itself():
+    (own,) = events_of(ran(f"cat {BUNDLE}/references/taxes.md", TAXES))
+    other = structs.replace(own, agent="sub-1", ordinal=1)
+    for events in ([own, other], [other, own]):
+        found = expose(run_of(), events, UNITS, "pd-only")
+        assert {(one.agent, one.unit, one.times) for one in found.seen} == {
+            ("main", "no-tax", 1),
+            ("sub-1", "no-tax", 1),
+        }
+        values = {m.metric: m.value for m in measure(TrialContext("t", None, run_of(), (), found))}
+        assert (values["units_exposed"], values["unit_repeats"]) == (1, 0)
+
+
 @pytest.mark.parametrize(
     ("variant", "expected"), [("baseline", ["sale"]), ("pd-only", ["sale"]), ("none", [])]
 )
@@ -70,6 +86,12 @@ def test_the_same_units_are_asked_about_in_every_variant(variant, expected):
 def test_a_part_that_nobody_can_place_is_counted_and_shows_nothing():
     found = exposed(ran(f"awk '/sale/' {BUNDLE}/SKILL.md", "Every SALE is\nwritten\n"))
     assert (names(found), found.extra) == ([], {"unplaced_events": 1.0})
+
+
+def test_what_a_skill_of_the_agent_itself_shows_is_left_out():
+    (own,) = events_of(ran(f"cat {BUNDLE}/references/taxes.md", TAXES))
+    found = expose(run_of(), [structs.replace(own, bundled=True)], UNITS, "pd-only")
+    assert (found.seen, found.shown_bytes) == ((), 0)
 
 
 def test_without_events_nothing_is_exposed_and_the_units_are_counted():
