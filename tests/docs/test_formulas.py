@@ -8,10 +8,15 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+from hypothesis import given, settings
 
 from skilljuror import stats
+from skilljuror.metrics import METRICS
 from skilljuror.metrics.catalog import CATALOG
+from skilljuror.models.measure import TrialContext
 from skilljuror.queries.run import catalog
+from skilljuror.registry import resolve
+from tests.metrics.contexts import contexts
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
@@ -47,13 +52,27 @@ def test_every_estimator_is_named(name):
 
 
 def test_what_the_code_cites_exists():
-    cited = re.findall(r"\((?:see )?measures (§[\d.]*\d)", CODE)
+    groups = re.findall(r"\bmeasures (§[^)]*)\)", CODE)
+    cited = re.findall(r"§\d[\d.]*(?<!\.)", " ".join(groups))
     assert len(cited) > 20
     assert set(cited) - SECTIONS == set()
     decisions = set(re.findall(r"\bA-\d\d\b", CODE))
     assert len(decisions) > 8
     assert decisions - DECISIONS == set()
     assert set(re.findall(r"\bA-\d\d\b", PAGE)) - DECISIONS == set()
+
+
+@settings(max_examples=60, deadline=None)
+@given(context=contexts)
+def test_every_reason_of_a_null_is_explained(context):
+    reasons = _reasons(context) | _reasons(TrialContext("t"))
+    assert {"no_record", "no_trajectory"} <= reasons
+    assert {reason for reason in reasons if f"`{reason}`" not in PAGE} == set()
+
+
+def _reasons(context):
+    found = (row for family in METRICS for row in resolve(METRICS, family, "metric")(context))
+    return {row.reason for row in found if row.value is None}
 
 
 def test_questions_that_the_page_names_exist():
