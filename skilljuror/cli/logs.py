@@ -1,4 +1,4 @@
-"""Commands that look at raw logs without a study: events."""
+"""Commands that look at raw logs without a study: events, coverage."""
 
 import json as machine
 import sys
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Json
+from skilljuror.cli.output import emit, table
 
 FIELDS = (
     "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
@@ -16,10 +17,14 @@ FIELDS = (
 )  # fmt: skip
 """Fields of an event as printed; `source` is the raw log that `line` counts in unless `file` is."""
 
+READINGS = ("observed", "routes", "ignored")
+"""What a parser may do with a field, as `coverage` tells it."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("events")(events)
+    app.command("coverage")(coverage)
 
 
 def events(
@@ -60,3 +65,39 @@ def _tell_problem(source: str, problem: str, as_json: bool) -> None:
     else:
         message = problem if source in problem else f"{source!r}: {problem}"
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
+
+
+def coverage(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
+    form: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="Format to read them with.")
+    ],
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=1, help="How long to go on trying fields.")
+    ] = 30.0,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Which fields of logs a parser reads: changes each in a copy and looks whether it shows."""
+    from skilljuror.parsers.coverage import coverage as cover
+
+    found = cover(paths, form, seconds)
+    emit(found, json, lambda: _tell_coverage(found))
+
+
+def _tell_coverage(found: Any) -> None:
+    rows = [
+        (
+            " ".join(part for part in (one.file, one.record) if part), one.field,
+            one.reading or "not tried", one.occurrences, " or ".join(one.shapes),
+        )
+        for one in found.fields
+    ]  # fmt: skip
+    table(("record", "field", "reading", "times", "type"), rows)
+    counts = ", ".join(f"{found.count(name)} {name}" for name in READINGS)
+    print(f"{found.format}: {len(found.fields)} fields in {found.logs} logs: {counts}")
+    if found.untried or found.left:
+        print(
+            f"{found.untried} fields with values could not be tried and {found.left} logs were"
+            " left out: too little time, or too big; give more with --seconds"
+        )

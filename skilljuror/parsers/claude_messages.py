@@ -97,6 +97,7 @@ class ClaudeMessages:
             cache_write=count(usage.get("cache_creation_input_tokens")),
             cache_read=count(usage.get("cache_read_input_tokens")),
             output=count(usage.get("output_tokens")) if self._output_tokens else None,
+            reasoning=thinking_tokens(usage) if self._output_tokens else None,
         )
 
     def user(self, entry: ClaudeRecord) -> None:
@@ -131,6 +132,11 @@ class ClaudeMessages:
             self._bodies.command(entry.agent, entry.line, shown)
         else:
             self.run.message(entry.agent, _kind(entry, shown), shown, entry.line)
+
+
+def thinking_tokens(usage: dict[str, Any]) -> int | None:
+    """Tokens of thinking, a part of the output; older versions do not tell them apart."""
+    return count(record(usage.get("output_tokens_details")).get("thinking_tokens"))
 
 
 def _kind(entry: ClaudeRecord, shown: str) -> MessageKind:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import OfferedSkill, Trajectory, Usage
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.claude_messages import ClaudeMessages, ClaudeRecord
+from skilljuror.parsers.claude_messages import ClaudeMessages, ClaudeRecord, thinking_tokens
 from skilljuror.parsers.claude_session import BUNDLED
 from skilljuror.parsers.drafts import MAIN, RunDraft, total_usage
 from skilljuror.parsers.fields import count, epoch, number, record, rows, string, text
@@ -159,5 +159,6 @@ def _main_usage(usage: dict[str, Any], cost: Any) -> Usage:
         cache_write=count(usage.get("cache_creation_input_tokens")),
         cache_read=count(usage.get("cache_read_input_tokens")),
         output=count(usage.get("output_tokens")),
+        reasoning=thinking_tokens(usage),
         cost_usd=number(cost),
     )

@@ -263,7 +263,10 @@ class _Thread:
         earlier = call.result
         call.result, running = read_output(text(payload.get("output")), line)
         if earlier is not None and earlier.exit_code is not None:
-            call.result = patched(call.result, exit_code=earlier.exit_code, ok=earlier.ok)
+            call.result = patched(
+                call.result, exit_code=earlier.exit_code, ok=earlier.ok,
+                seconds=earlier.seconds or call.result.seconds,
+            )  # fmt: skip
         if running is not None:
             self._running.setdefault(running, call)
         self._finish_polled(call)

@@ -59,9 +59,12 @@ class GeminiChat:
 
 
 def _join_children(run: RunDraft) -> None:
-    """Calls name no chat: the n-th call that starts a sub-agent started the n-th chat."""
+    """Calls of older versions name no chat: the n-th of those started the n-th chat left."""
     children = list(dict.fromkeys(step.agent for step in run.steps if step.agent != MAIN))
     calls = [call for step in run.steps for call in step.calls if call.fields["action"] == "agent"]
+    named = {call.child for call in calls}
+    children = [child for child in children if child not in named]
+    calls = [call for call in calls if call.child is None]
     for call, child in zip(calls, children, strict=False):
         call.child = child
 
@@ -172,6 +175,7 @@ class _Chat:
     ) -> None:
         name = string(given.get("name")) or "unknown"
         call = self.run.call(step, string(given.get("id")), name, record(given.get("args")), line)
+        call.child = string(given.get("agentId"))
         ended = epoch(given.get("timestamp"))
         self.run.seen_at(ended)
         shown, failed = _response(given)

@@ -1,0 +1,250 @@
+"""Logs taken apart into fields that can be changed one kind at a time, and written back.
+
+Text never leaves this module but inside a log that is written back: what is told of a field is
+where it stands and which type its values have.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+from msgspec import Struct
+
+MARK = "zqxj"
+"""Stands in every changed string, so that it can be found again in what was parsed."""
+
+EMPTY = frozenset({"null", "empty string", "empty list", "empty object"})
+"""Shapes of values that hold nothing, so that nothing can be said about them."""
+
+
+class _File:
+    """Stands for the content of a file that is not looked into."""
+
+
+FILE = _File()
+
+Place = tuple[str | int, ...]
+"""Keys and indices from a record down to one of its values."""
+
+TAGS = ("type", "role", "action", "observation")
+"""Members that name the kind of an object; `source` does where nothing around it has a kind."""
+TAG_DEPTH = 3
+"""Objects, from the record down, whose kind is told: deeper ones are arguments of tools."""
+MANY_KEYS = 64
+"""Members above which an object is a table of data, whose keys are content."""
+
+_EXACT = 2**53
+"""Numbers from here on are not all told from the next."""
+_LATE = 9000
+_PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]{0,39}")
+_CONTENT_KEY = re.compile(r"[0-9a-f-]{12,}|.*\d{4,}.*")
+_TAG = re.compile(r"[A-Za-z<][A-Za-z0-9_./>-]{0,39}")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_NUMBERED = re.compile(r"(?=.*\d)[0-9a-fT]+")
+
+
+class Field(Struct, frozen=True, order=True):
+    """A kind of value in a log: what all its occurrences have in common."""
+
+    file: str
+    """Which file of a folder it stands in, digits folded; "" where every file is alike."""
+    record: str
+    """Kinds of the objects around it, outermost first, joined by "/"; "" where none says any."""
+    path: str
+    """Members down to the value, `[]` for any item of a list and `*` for any key that is data."""
+
+
+class Entry:
+    """One JSON value of a file (a line, or the whole), or bytes that hold none."""
+
+    __slots__ = ("raw", "value")
+
+    def __init__(self, raw: bytes, value: Any) -> None:
+        self.raw = raw
+        self.value = value
+        """None for bytes that are kept as they are."""
+
+
+class LogFile:
+    """One file: JSON lines, one JSON document, or neither."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        """Where it is written back to."""
+        self.entries = _entries(data)
+
+    def data(self, changed: dict[int, bytes]) -> bytes:
+        """The file with some of its entries replaced; none stands for an entry left out."""
+        parts = [changed.get(at, entry.raw) for at, entry in enumerate(self.entries)]
+        return b"\n".join(parts) + b"\n"
+
+    @property
+    def readable(self) -> bool:
+        """Whether it holds JSON at all."""
+        return any(entry.value is not None for entry in self.entries)
+
+
+def _entries(data: bytes) -> list[Entry]:
+    """A document becomes one line, so that no change moves another value to another line."""
+    whole = _decoded(data)
+    if whole is not None:
+        return [Entry(orjson.dumps(whole), whole)]
+    return [Entry(line, _decoded(line)) for line in data.removesuffix(b"\n").split(b"\n")]
+
+
+def _decoded(raw: bytes) -> Any:
+    """A JSON object or list that can be written back; None for anything else."""
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def fields_of(value: Any, file: str = "") -> Iterator[tuple[Field, Place, Any]]:
+    """Every value of a record that is no object and no list with something in it."""
+    for record, path, place, leaf in _walk(value, (), "", ()):
+        yield Field(file, "/".join(record), path), place, leaf
+
+
+def _walk(
+    value: Any, record: tuple[str, ...], path: str, place: Place
+) -> Iterator[tuple[tuple[str, ...], str, Place, Any]]:
+    if isinstance(value, dict) and value:
+        depth = sum(isinstance(step, str) for step in place)
+        inner = (*record, *_kind(value, record)) if depth < TAG_DEPTH else record
+        crowded = len(value) > MANY_KEYS
+        for key, item in value.items():
+            name = "*" if crowded else _folded(key)
+            yield from _walk(item, inner, f"{path}.{name}" if path else name, (*place, key))
+    elif isinstance(value, list) and value:
+        for at, item in enumerate(value):
+            yield from _walk(item, record, f"{path}[]", (*place, at))
+    else:
+        yield record, path, place, value
+
+
+def _kind(value: dict[str, Any], record: tuple[str, ...]) -> Iterator[str]:
+    names = TAGS if record else (*TAGS, "source")
+    for name in names:
+        tag = value.get(name)
+        if isinstance(tag, str) and _TAG.fullmatch(tag):
+            yield tag
+            break
+    below = value.get("subtype")
+    if isinstance(below, str) and _TAG.fullmatch(below):
+        yield below
+
+
+def _folded(key: str) -> str:
+    """A member's name; `*` where it looks like data (a path, a number, an id)."""
+    return key if _PLAIN_KEY.fullmatch(key) and not _CONTENT_KEY.fullmatch(key) else "*"
+
+
+def folded_name(path: Path) -> str:
+    """A relative path with what looks like a number or an id folded to `*`."""
+    pieces = re.split(r"([/._-])", path.as_posix())
+    plain = "".join("*" if _NUMBERED.fullmatch(piece) else piece for piece in pieces)
+    return re.sub(r"\*([._T/-]+\*)+", "*", plain)
+
+
+def shape(value: Any) -> str:
+    """The type of a value in one word or two, never the value."""
+    if isinstance(value, str):
+        return _shape_of_text(value)
+    return _SHAPES[type(value)]
+
+
+_SHAPES = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "empty list",
+    dict: "empty object",
+    _File: "file",
+}
+
+
+def _shape_of_text(value: str) -> str:
+    if not value:
+        return "empty string"
+    if _moment(value) is not None:
+        return "time"
+    return "JSON text" if _decoded_text(value) is not None else "string"
+
+
+def other(value: Any, number: int, *, ahead: bool = False) -> Any:
+    """A value of the same type that is another one; `number` keeps several apart.
+
+    A string gets a mark at its end, or `ahead` of it; a time is later by seconds, a JSON text
+    stays one. None and empty containers have no other value: they come back as they are.
+    """
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return _other_number(value, number)
+    if isinstance(value, str):
+        return _other_text(value, number, ahead)
+    return value
+
+
+def _other_number(value: float, number: int) -> float:
+    if abs(value) < _EXACT:
+        return value + 1 + number
+    return value - 1 - number if isinstance(value, int) else value / 2
+
+
+def _other_text(value: str, number: int, ahead: bool) -> str:
+    moment = _moment(value)
+    if moment is not None:
+        step = timedelta(seconds=1 + number)
+        later = (moment - step if moment.year > _LATE else moment + step).isoformat()
+        return later.replace("+00:00", "Z") if value.endswith("Z") else later
+    inner = _decoded_text(value)
+    if inner is not None:
+        return orjson.dumps(_other_inside(inner, number, ahead)).decode()
+    mark = f"{MARK}{number}"
+    return f"{mark}{value}" if ahead else f"{value}{mark}"
+
+
+def _other_inside(inner: Any, number: int, ahead: bool) -> Any:
+    """A JSON value with its first plain value changed, or with one more where it has none."""
+    for _, _, place, leaf in _walk(inner, (), "", ()):
+        if place and not isinstance(leaf, dict | list) and leaf is not None:
+            put(inner, place, other(leaf, number, ahead=ahead))
+            return inner
+    return inner | {MARK: number} if isinstance(inner, dict) else [*inner, f"{MARK}{number}"]
+
+
+def value_at(record: Any, place: Place) -> Any:
+    """One value of a record."""
+    for step in place:
+        record = record[step]
+    return record
+
+
+def put(record: Any, place: Place, value: Any) -> None:
+    """Replace one value of a record."""
+    value_at(record, place[:-1])[place[-1]] = value
+
+
+def take_out(record: Any, place: Place) -> None:
+    """Take one value out of a record. Of several items of one list take the last first."""
+    del value_at(record, place[:-1])[place[-1]]
+
+
+def _moment(value: str) -> datetime | None:
+    if not _MOMENT.match(value):
+        return None
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def _decoded_text(value: str) -> Any:
+    return _decoded(value.encode("utf-8", "replace")) if value[:1] in {"{", "["} else None
