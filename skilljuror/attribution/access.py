@@ -8,6 +8,10 @@ from skilljuror.models.events import EventKind, Via
 PRINTS = "prints"
 """Note of an access that stands for any other command with an output of its own."""
 
+MAYBE = "maybe"
+"""Note of an access that may not have happened: a text echoed where something else failed, a module
+that is one of several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Access:

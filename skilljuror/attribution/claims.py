@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from skilljuror.attribution.access import Access
+from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.catalog import Catalog, Location
 from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.commands import command_accesses
@@ -217,7 +217,7 @@ class Claims:
     def _importable(self, access: Access, location: Location) -> bool:
         if self.catalog.has(location.skill, location.resource):
             return True
-        return not self.catalog.known and access.note != "maybe"
+        return not self.catalog.known and access.note != MAYBE
 
     def _is_file(self, location: Location) -> bool:
         if self.catalog.known:

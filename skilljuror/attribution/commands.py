@@ -7,8 +7,10 @@ and shows nothing: the content witness decides.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from skilljuror.attribution.access import PRINTS, Access
+from skilljuror.attribution.access import MAYBE, PRINTS, Access
+from skilljuror.attribution.echo import printed_text
 from skilljuror.attribution.grep import is_search, searches
 from skilljuror.attribution.interpreters import interpret, is_interpreter
 from skilljuror.attribution.patches import patch_accesses
@@ -22,8 +24,16 @@ from skilljuror.attribution.programs import (
     TAKES_ALL,
     WHOLE_READERS,
 )
+from skilljuror.attribution.ranges import (
+    awk_range,
+    end_range,
+    operands_of,
+    option_of,
+    sed_range,
+    whole_range,
+)
 from skilljuror.attribution.shell import Command, Redirect
-from skilljuror.attribution.views import WHOLE, View, awk_view, sed_view
+from skilljuror.attribution.views import WHOLE, View
 from skilljuror.attribution.words import Word
 from skilljuror.models.events import EventKind
 
@@ -107,10 +117,13 @@ class Pipeline:
                 self.access(command, word, "search", view=WHOLE.pick()) for word in files
             ]
             return
-        self.stream = [replace(one, kind="search", view=one.view.pick()) for one in self.stream]
+        self.stream = [
+            replace(one, kind="search", view=one.view.pick()) if one.kind == "read" else one
+            for one in self.stream
+        ]
 
     def _interpret(self, command: Command) -> None:
-        fed = list(self.stream)
+        fed = [one for one in self.stream if one.kind == "read"]
         self.hide()
         if command.heredoc is None and self.fed is not None:
             body = Redirect("<<", Word(""), body=self.fed)
@@ -126,7 +139,7 @@ class Pipeline:
         self.done.extend(replace(one, shown=one.shown and not command.captured) for one in ran)
 
     def _names(self, command: Command) -> None:
-        operands = _operands(command, frozenset({"-I", "-L", "-maxdepth", "--depth"}))
+        operands = operands_of(command, frozenset({"-I", "-L", "-maxdepth", "--depth"}))
         if command.name in {"find", "fd", "fdfind"}:
             operands = [word for word in operands if "/" in word.text or word.text == "."][:4]
         if self.stream and not operands:
@@ -146,7 +159,7 @@ class Pipeline:
         if command.name in SILENT:
             return
         note = f"handed to {command.name}"
-        for word in _operands(command, frozenset()):
+        for word in operands_of(command, frozenset()):
             text = word.text.rpartition("=")[2] if word.text.startswith("--") else word.text
             if "/" in text and not word.glob:
                 named = Word(text.lstrip("@"))
@@ -198,122 +211,47 @@ def _compose(inner: View, outer: View) -> View:
     return inner.within(outer.spans)
 
 
-def _operands(command: Command, valued: frozenset[str]) -> list[Word]:
-    """Arguments that are no options."""
-    found: list[Word] = []
-    words = list(command.arguments)
-    at = 0
-    while at < len(words):
-        text = words[at].text
-        if text == "--":
-            return [*found, *words[at + 1 :]]
-        if text.startswith("-") and len(text) > 1:
-            at += 2 if text in valued else 1
-            continue
-        found.append(words[at])
-        at += 1
-    return found
-
-
-def _option(command: Command, *names: str) -> str | None:
-    """The value of an option, whether glued, joined by "=" or in the next word."""
-    words = [word.text for word in command.arguments]
-    for at, word in enumerate(words):
-        for name in names:
-            if word == name:
-                return words[at + 1] if at + 1 < len(words) else None
-            if word.startswith(name) and len(word) > len(name):
-                return word[len(name) :].lstrip("=")
-    return None
-
-
 def _whole(pipeline: Pipeline, command: Command) -> None:
-    files = _operands(command, WHOLE_READERS[command.name])
-    span = _option(command, "-r", "--line-range") if command.name.startswith("bat") else None
-    view = WHOLE
-    if span and ":" in span:
-        first, _, last = span.partition(":")
-        view = View(spans=((_number(first) or 1, _number(last)),))
-    pipeline.read(command, files, view)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() and len(text) < 10 else None
+    pipeline.read(command, *whole_range(command))
 
 
 def _head(pipeline: Pipeline, command: Command) -> None:
-    _ends(pipeline, command, tail=False)
+    pipeline.read(command, *end_range(command, tail=False))
 
 
 def _tail(pipeline: Pipeline, command: Command) -> None:
-    _ends(pipeline, command, tail=True)
-
-
-def _ends(pipeline: Pipeline, command: Command, *, tail: bool) -> None:
-    short = next(
-        (w.text[1:] for w in command.arguments if w.text[1:].isdigit() and w.text[0] == "-"), None
-    )
-    asked = short or _option(command, "-n", "--lines")
-    files = list(_operands(command, frozenset({"-n", "-c", "--lines", "--bytes"})))
-    if tail and files and files[0].text.startswith("+"):
-        asked, files = files[0].text, files[1:]
-    pipeline.read(command, files, _end_view(command, asked, tail=tail))
-
-
-def _end_view(command: Command, asked: str | None, *, tail: bool) -> View:
-    if _option(command, "-c", "--bytes") is not None:
-        return View(cut=True) if not tail else View(picked=True)
-    text = asked or "10"
-    count = _number(text.lstrip("+-")) or 0
-    if not tail:
-        return WHOLE.head(-count if text.startswith("-") else count)
-    return WHOLE.since(max(count, 1)) if text.startswith("+") else WHOLE.tail(count)
+    pipeline.read(command, *end_range(command, tail=True))
 
 
 def _sed(pipeline: Pipeline, command: Command) -> None:
-    options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
-    in_place = any(
-        o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
-    )
-    silent = any(
-        ("n" in o[1:] and not o.startswith("--")) or o in {"--quiet", "--silent"} for o in options
-    )
-    operands = _operands(command, frozenset({"-e", "-f", "--expression"}))
-    script = _option(command, "-e", "--expression")
-    if in_place and operands and operands[0].text == "":
-        operands = operands[1:]
-    if script is None and operands:
-        script, operands = operands[0].text, operands[1:]
-    if in_place:
-        pipeline.done.extend(pipeline.access(command, word, "edit") for word in operands)
-        return
-    view = sed_view(script or "", silent=silent)
-    pipeline.read(command, operands, WHOLE if view is None else view)
+    files, view = sed_range(command)
+    if view is None:
+        pipeline.done.extend(pipeline.access(command, word, "edit") for word in files)
+    else:
+        pipeline.read(command, files, view)
 
 
 def _awk(pipeline: Pipeline, command: Command) -> None:
-    operands = _operands(command, frozenset({"-F", "-v", "-f"}))
-    script = operands[0].text if operands else ""
-    pipeline.read(command, operands[1:], awk_view(script))
+    pipeline.read(command, *awk_range(command))
 
 
 def _picker(pipeline: Pipeline, command: Command) -> None:
     valued, skip = PICKERS[command.name]
-    files = _operands(command, valued)[skip:]
+    files = operands_of(command, valued)[skip:]
     pipeline.read(command, files, WHOLE if command.name in TAKES_ALL else WHOLE.pick())
 
 
 def _tee(pipeline: Pipeline, command: Command) -> None:
-    kind: EventKind = "edit" if _option(command, "-a", "--append") is not None else "write"
-    source = pipeline.stream[0].path if pipeline.stream else None
-    for word in _operands(command, frozenset()):
+    kind: EventKind = "edit" if option_of(command, "-a", "--append") is not None else "write"
+    source = next((one.path for one in pipeline.stream if one.kind == "read"), None)
+    for word in operands_of(command, frozenset()):
         written = pipeline.access(command, word, kind, written=command.heredoc, source=source)
         pipeline.done.append(written)
 
 
 def _copy(pipeline: Pipeline, command: Command) -> None:
     """`cp a b`: the copy is written, the original is used but not shown."""
-    operands = _operands(command, frozenset({"-t", "--target-directory", "-m", "-S"}))
+    operands = operands_of(command, frozenset({"-t", "--target-directory", "-m", "-S"}))
     if len(operands) < 2:
         return
     target = operands[-1]
@@ -326,7 +264,7 @@ def _copy(pipeline: Pipeline, command: Command) -> None:
 def _remove(pipeline: Pipeline, command: Command) -> None:
     pipeline.done.extend(
         pipeline.access(command, word, "edit", note="removed")
-        for word in _operands(command, frozenset())
+        for word in operands_of(command, frozenset())
         if command.name in {"rm", "unlink"}
     )
 
@@ -350,9 +288,11 @@ def _patch(pipeline: Pipeline, command: Command) -> None:
 def _echo(pipeline: Pipeline, command: Command) -> None:
     """Prints a text: it parts the outputs of the commands around it."""
     pipeline.hide()
-    said = command.arguments[-1].text if command.arguments else ""
-    if command.name == "echo" and said and "\0" not in said and not command.captured:
-        pipeline.done.append(Access("", "mention", before=said, pipeline=command.pipeline))
+    said = "" if command.captured else printed_text(command)
+    if said:
+        note = MAYBE if command.guarded else ""
+        mark = Access("", "mention", before=said, note=note, pipeline=command.pipeline)
+        pipeline.done.append(mark)
 
 
 _Handler = Callable[[Pipeline, Command], None]
@@ -383,11 +323,13 @@ _HANDLERS: dict[str, _Handler] = {
 def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:
     """The accesses of unwrapped commands, in order."""
     found: list[Access] = []
-    group: list[Command] = []
-    for command in [*commands, None]:
-        if group and (command is None or command.pipeline != group[0].pipeline):
-            found.extend(Pipeline(home).run(group))
-            group = []
-        if command is not None:
-            group.append(command)
+    waiting: dict[int, list[Access]] = {}
+    for number, run in groupby(commands, key=lambda one: one.pipeline):
+        group = list(run)
+        stream = waiting.pop(number, [])
+        accesses = Pipeline(home, stream=stream, piped=bool(stream)).run(group)
+        feeds = group[-1].feeds
+        (found if feeds is None else waiting.setdefault(feeds, [])).extend(accesses)
+    for left in waiting.values():
+        found.extend(left)
     return found

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from skilljuror.attribution.access import Access
+from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
 from skilljuror.attribution.views import View
 from skilljuror.models.events import EventKind
@@ -267,7 +267,7 @@ def _imported(module: str, state: _Code, *, guess: bool) -> None:
         return
     for folder in state.folders:
         path = f"{folder}/{module.replace('.', '/')}.py"
-        state.add(path, "import", note="" if guess else "maybe")
+        state.add(path, "import", note="" if guess else MAYBE)
 
 
 _SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")

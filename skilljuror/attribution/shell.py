@@ -5,20 +5,19 @@ It knows what decides which file a command touches: quoting, variables set in th
 redirections. It never runs anything and never raises.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from skilljuror.attribution.lexer import REDIRECTS, Part, Token, tokens_of
 from skilljuror.attribution.paths import absolute, expand_home, folder_of, join
+from skilljuror.attribution.spans import OPENERS, Span, end_of_loop, keyword, plain, spans_of
 from skilljuror.attribution.words import Word, braces, expand, multiply
 
 DEPTH = 6
 """Shells inside shells that are followed."""
-_SKIPPED = frozenset(
-    {"then", "do", "else", "elif", "if", "while", "until", "!", "{", "}", "fi", "done", "esac", "time"}
-)  # fmt: skip
-_SEPARATORS = frozenset({";", "\n", "&&", "||", "&", ";;", ";&", ";;&", "(", ")"})
+TURNS = 64
+"""Turns of loops that are followed one by one; more are taken together."""
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
 
 
@@ -52,6 +51,10 @@ class Command:
     """The source, shortened."""
     ended_by: str = ""
     """The operator after it."""
+    guarded: bool = False
+    """Runs only where the command before it failed."""
+    feeds: int | None = None
+    """The pipeline that takes what the group around it prints."""
 
     @property
     def name(self) -> str:
@@ -93,30 +96,73 @@ class Shell:
     captured: bool = False
     depth: int = 0
     pipelines: int = 0
+    turns: int = TURNS
+    _groups: list[int] = field(default_factory=list)
+    """First command of every group that is open."""
+    _closed: int | None = None
+    """First command of the group that has just been closed."""
+    _outer: list[_Place] = field(default_factory=list)
+    """Where the shells around this one are."""
 
     def read(self, text: str) -> list[Command]:
         """The simple commands of a text, in order."""
         place = _Place(self.cwd)
-        stack: list[_Place] = []
-        for span, op in _spans(tokens_of(text)):
-            self._command(span, op, place, text)
-            if op == "(":
-                stack.append(replace(place))
-            elif op == ")" and stack:
-                inner = stack.pop()
-                place.cwd, place.before = inner.cwd, inner.before
-            if op not in {"|", "|&"}:
-                self.pipelines += 1
+        self._run(list(spans_of(tokens_of(text))), place, text)
         self.cwd = place.cwd
         return self.commands
 
-    def _command(self, span: list[Token], op: str, place: _Place, text: str) -> None:
-        while span and _plain(span[0]) in _SKIPPED:
+    def _run(self, spans: list[Span], place: _Place, text: str) -> None:
+        at = 0
+        while at < len(spans):
+            span = self._keywords(spans[at].tokens)
+            if span and plain(span[0]) in {"for", "select"} and len(span) > 1:
+                at = self._loop(span, spans, at, place, text)
+                continue
+            self._group(span, spans[at].op, place)
+            self._command(span, spans[at].op, place, text)
+            self._brackets(spans[at].op, place)
+            at += 1
+
+    def _keywords(self, span: list[Token]) -> list[Token]:
+        """The command behind words such as `then`; notes the groups that open and close."""
+        while span and (word := keyword(span[0])):
+            if word in OPENERS:
+                self._groups.append(len(self.commands))
+            elif word in {"}", "fi", "done", "esac"} and self._groups:
+                self._closed = self._groups.pop()
+            if word in {"for", "select", "case"}:
+                break
             span = span[1:]
-        if not span:
+        return span
+
+    def _group(self, span: list[Token], op: str, place: _Place) -> None:
+        """What a closed group prints goes to a file or into the next command."""
+        start, self._closed = self._closed, None
+        if start is None:
             return
-        if _plain(span[0]) in {"for", "select"} and len(span) > 1:
-            self._loop(span, place)
+        inside = self.commands[start:]
+        words, redirects = self._split(span, place)
+        if any(one.output and not one.target.text.isdigit() for one in redirects):
+            self.commands[start:] = [replace(one, captured=True) for one in inside]
+        elif op in {"|", "|&"} and not words:
+            self.commands[start:] = [
+                replace(one, feeds=self.pipelines) if one.feeds is None else one for one in inside
+            ]
+
+    def _brackets(self, op: str, place: _Place) -> None:
+        """A sub-shell leaves the folder of the shell around it alone."""
+        if op == "(":
+            self._outer.append(replace(place))
+            self._groups.append(len(self.commands))
+        elif op == ")" and self._outer:
+            outer = self._outer.pop()
+            place.cwd, place.before = outer.cwd, outer.before
+            self._closed = self._groups.pop() if self._groups else None
+        if op not in {"|", "|&"}:
+            self.pipelines += 1
+
+    def _command(self, span: list[Token], op: str, place: _Place, text: str) -> None:
+        if not span:
             return
         source = text[span[0].start : min(span[-1].end, span[0].start + 400)]
         inner = len(self.commands)
@@ -134,17 +180,28 @@ class Shell:
             captured=self.captured,
             text=source,
             ended_by=op,
+            guarded=bool(self.commands) and self.commands[-1].ended_by == "||",
         )
         if command.name in {"echo", "printf"} and not self.captured:
             self.commands[inner:] = [replace(one, captured=False) for one in self.commands[inner:]]
         self.commands.append(command)
         self._builtin(command, place)
 
-    def _loop(self, span: list[Token], place: _Place) -> None:
-        """`for NAME in words`: the name has all the values at once."""
-        name = _plain(span[1])
+    def _loop(self, span: list[Token], spans: list[Span], at: int, place: _Place, text: str) -> int:
+        """`for NAME in words`: one turn for each value, or all values at once where they are
+        many; where to go on."""
+        name = plain(span[1])
         values = [word for token in span[3:] for word in self._words(token, place)]
-        self.variables[name] = tuple(values) or (Word("", known=False),)
+        end = end_of_loop(spans, at)
+        self.pipelines += 1
+        if end is None or not 1 < len(values) <= self.turns:
+            self.variables[name] = tuple(values) or (Word("", known=False),)
+            return at + 1
+        self.turns -= len(values)
+        for value in values:
+            self.variables[name] = (value,)
+            self._run(spans[at + 1 : end], place, text)
+        return end
 
     def _split(self, span: list[Token], place: _Place) -> tuple[list[Word], list[Redirect]]:
         words: list[Word] = []
@@ -167,7 +224,7 @@ class Shell:
     ) -> Redirect:
         target = self._words(following, place) if following else []
         before = span[at - 1] if at else None
-        descriptor = _plain(before) if before and _descriptor(before, token) else ""
+        descriptor = plain(before) if before and _descriptor(before, token) else ""
         body = following.body if following and token.op in {"<<", "<<-"} else None
         word = target[0] if target else Word("", known=False)
         return Redirect(token.op, word, descriptor, body)
@@ -177,14 +234,14 @@ class Shell:
     ) -> tuple[dict[str, tuple[Word, ...]], list[Token]]:
         """Leading `NAME=value` words, and the rest of the command."""
         found: dict[str, tuple[Word, ...]] = {}
-        at = 1 if _plain(span[0]) in _DECLARE else 0
+        at = 1 if plain(span[0]) in _DECLARE else 0
         while at < len(span):
             name, parts = _assignment(span[at])
             if not name:
                 break
             found[name] = tuple(self._values(parts, place))
             at += 1
-        return found, [] if _plain(span[0]) in _DECLARE else span[at:]
+        return found, [] if plain(span[0]) in _DECLARE else span[at:]
 
     def _builtin(self, command: Command, place: _Place) -> None:
         if command.name in {"cd", "pushd"} and not self.captured:
@@ -233,8 +290,7 @@ class Shell:
 
     def _lookup(self, place: _Place) -> dict[str, tuple[Word, ...]]:
         known = dict(self.variables)
-        if self.home:
-            known.setdefault("HOME", (Word(self.home),))
+        known.setdefault("HOME", (Word(self.home or "~"),))
         known["PWD"] = (Word(place.cwd),) if place.cwd else ()
         return known
 
@@ -250,30 +306,11 @@ class Shell:
         return [_output(found, place.cwd)]
 
 
-def _spans(tokens: list[Token]) -> Iterator[tuple[list[Token], str]]:
-    """Tokens between separators, each span with the operator that ends it."""
-    span: list[Token] = []
-    for token in tokens:
-        if token.op in _SEPARATORS or token.op in {"|", "|&"}:
-            yield span, token.op
-            span = []
-        else:
-            span.append(token)
-    yield span, ""
-
-
-def _plain(token: Token) -> str:
-    """The text of a word that is one unquoted piece, else ""."""
-    if len(token.parts) == 1 and token.parts[0].kind == "bare":
-        return token.parts[0].text
-    return ""
-
-
 def _descriptor(token: Token, following: Token | None) -> bool:
     """Whether a word is the number of a stream: digits glued to a redirection."""
     if following is None or following.op not in REDIRECTS or following.start != token.end:
         return False
-    return _plain(token).isdigit()
+    return plain(token).isdigit()
 
 
 def _assignment(token: Token) -> tuple[str, tuple[Part, ...]]:

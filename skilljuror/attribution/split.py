@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from skilljuror.attribution.access import PRINTS, Access
+from skilljuror.attribution.access import MAYBE, PRINTS, Access
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.content import Fingerprints
+from skilljuror.attribution.echo import mark_of, places_of
 from skilljuror.attribution.paths import name_of
 
 _HEADER = re.compile(r"^==> (.{1,500}) <==$")
@@ -121,19 +122,38 @@ def _names(claim: Claim, path: str) -> bool:
 
 
 def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]] | None:
-    """(position in the accesses, line) of every echoed text, in order; None if one is missing."""
-    found: list[tuple[int, int]] = []
-    at = 0
+    """(position in the accesses, line) of every echoed text, in order; None if one is missing.
+
+    A text that stands in the output more often than it was echoed marks nothing.
+    """
+    marks: dict[str, list[int]] = {}
     for position, one in enumerate(accesses):
-        if not one.before:
-            continue
-        text = one.before.strip("\n").split("\n")[-1]
-        while at < len(lines) and lines[at].strip() != text.strip():
-            at += 1
-        if at == len(lines):
+        if one.before and (mark := mark_of(one.before)):
+            marks.setdefault(mark, []).append(position)
+    if not marks:
+        return None
+    fences = _fences(lines)
+    bare = ["" if at in fences else line.strip() for at, line in enumerate(lines)]
+    found: list[tuple[int, int]] = []
+    for mark, positions in marks.items():
+        places = places_of(mark, bare)
+        if len(places) > len(positions):
+            places = [at for at in places if at + 1 in fences]
+        if len(places) == len(positions):
+            found.extend(zip(positions, places, strict=True))
+        elif places or any(accesses[one].note != MAYBE for one in positions):
             return None
-        found.append((position, at))
-        at += 1
+    found.sort()
+    return found if all(before[1] < after[1] for before, after in pairwise(found)) else None
+
+
+def _fences(lines: tuple[str, ...]) -> set[int]:
+    """Lines that open or close the front matter of a skill."""
+    found = set()
+    for start in _front_matters(lines):
+        found.add(start)
+        closing = (at for at in range(start + 1, len(lines)) if lines[at].strip() == "---")
+        found.update([next(closing, start)])
     return found
 
 
@@ -147,7 +167,7 @@ def _by_marks(
     bounds = [(-1, -1), *marks, (len(accesses), len(lines))]
     result: dict[int, Segment] = {}
     for (first, start), (last, end) in pairwise(bounds):
-        inside = [one for one in accesses[first + 1 : last] if _prints(one)]
+        inside = [one for one in accesses[first + 1 : last] if _prints(one) and one.note != MAYBE]
         owners = [claim for claim in reading if any(claim.access is one for one in inside)]
         if len(owners) == 1 and len(inside) == 1:
             result[owners[0].order] = lines[start + 1 : end]

@@ -94,10 +94,17 @@ def _reread(script: str, command: Command, home: str | None, depth: int) -> list
     shell.variables = {name: (Word(value),) for name, value in command.assigns.items()}
     inner = shell.read(script)
     outgoing = tuple(redirect for redirect in command.redirects if redirect.output)
+    base = (command.pipeline + 1) * 1000
+    feeds = command.pipeline if command.ended_by in {"|", "|&"} else command.feeds
     return [
-        replace(one, pipeline=(command.pipeline + 1) * 1000 + one.pipeline, redirects=(*one.redirects, *outgoing))
+        replace(
+            one,
+            pipeline=base + one.pipeline,
+            redirects=(*one.redirects, *outgoing),
+            feeds=feeds if one.feeds is None else base + one.feeds,
+        )
         for one in inner
-    ]  # fmt: skip
+    ]
 
 
 def _prefixed(command: Command) -> list[Command] | None:

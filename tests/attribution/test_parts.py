@@ -35,7 +35,7 @@ def words(text, **more):
         ("a # b", [["a"]]),
         ("X=1; a $X ${X} '$X'", [["a", "1", "1", "$X"]]),
         ("a ${Y:-b}", [["a", "b"]]),
-        ("for f in 1 2; do a $f.md; done", [["a", "1.md", "2.md"]]),
+        ("for f in 1 2; do a $f.md; done", [["a", "1.md"], ["a", "2.md"]]),
         ("a {b,c}.md '{d,e}'", [["a", "b.md", "c.md", "{d,e}"]]),
         ("a ~/x $HOME/y $PWD/z", [["a", "/h/x", "/h/y", "/w/z"]]),
         ("a 2>/dev/null >out <in", [["a"]]),

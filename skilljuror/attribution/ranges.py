@@ -1,0 +1,116 @@
+"""Which files and which of their lines the options of a reading command ask for."""
+
+import re
+from itertools import pairwise
+
+from skilljuror.attribution.programs import WHOLE_READERS
+from skilljuror.attribution.shell import Command
+from skilljuror.attribution.views import WHOLE, View, awk_view, sed_view
+from skilljuror.attribution.words import Word
+
+_ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
+
+Range = tuple[list[Word], View]
+"""Files, and the lines asked of each."""
+
+
+def operands_of(command: Command, valued: frozenset[str]) -> list[Word]:
+    """Arguments that are no options; `valued` are the options that take a value."""
+    found: list[Word] = []
+    words = list(command.arguments)
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text == "--":
+            return [*found, *words[at + 1 :]]
+        if text.startswith("-") and len(text) > 1:
+            at += 2 if text in valued else 1
+            continue
+        found.append(words[at])
+        at += 1
+    return found
+
+
+def option_of(command: Command, *names: str) -> str | None:
+    """The value of an option, whether glued, joined by "=" or in the next word."""
+    words = [word.text for word in command.arguments]
+    for at, word in enumerate(words):
+        for name in names:
+            if word == name:
+                return words[at + 1] if at + 1 < len(words) else None
+            if word.startswith(name) and len(word) > len(name):
+                return word[len(name) :].lstrip("=")
+    return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() and len(text) < 10 else None
+
+
+def whole_range(command: Command) -> Range:
+    """`cat`, `less`, `bat -r 5:9` and the like."""
+    files = operands_of(command, WHOLE_READERS[command.name])
+    span = option_of(command, "-r", "--line-range") if command.name.startswith("bat") else None
+    if span is None or ":" not in span:
+        return files, WHOLE
+    first, _, last = span.partition(":")
+    return files, View(spans=((_number(first) or 1, _number(last)),))
+
+
+def end_range(command: Command, *, tail: bool) -> Range:
+    """`head` and `tail`."""
+    short = next(
+        (w.text[1:] for w in command.arguments if w.text[1:].isdigit() and w.text[0] == "-"), None
+    )
+    asked = short or option_of(command, "-n", "--lines")
+    files = operands_of(command, frozenset({"-n", "-c", "--lines", "--bytes"}))
+    if tail and files and files[0].text.startswith("+"):
+        asked, files = files[0].text, files[1:]
+    return files, _end_view(command, asked, tail=tail)
+
+
+def _end_view(command: Command, asked: str | None, *, tail: bool) -> View:
+    if option_of(command, "-c", "--bytes") is not None:
+        return View(cut=True) if not tail else View(picked=True)
+    text = asked or "10"
+    count = _number(text.lstrip("+-")) or 0
+    if not tail:
+        return WHOLE.head(-count if text.startswith("-") else count)
+    return WHOLE.since(max(count, 1)) if text.startswith("+") else WHOLE.tail(count)
+
+
+def sed_range(command: Command) -> tuple[list[Word], View | None]:
+    """`sed`; without a view where it changes the files in place."""
+    options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
+    in_place = any(
+        o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
+    )
+    silent = any(
+        ("n" in o[1:] and not o.startswith("--")) or o in {"--quiet", "--silent"} for o in options
+    )
+    operands = operands_of(command, frozenset({"-e", "-f", "--expression"}))
+    scripts = _scripts(command)
+    if in_place and operands and operands[0].text == "":
+        operands = operands[1:]
+    if not scripts and operands:
+        scripts, operands = [operands[0].text], operands[1:]
+    if in_place:
+        return operands, None
+    view = sed_view(";".join(scripts), silent=silent)
+    return operands, WHOLE if view is None else view
+
+
+def _scripts(command: Command) -> list[str]:
+    """Every `-e` of a sed command."""
+    words = [word.text for word in command.arguments]
+    glued = [
+        word.removeprefix("--expression=") for word in words if word.startswith("--expression=")
+    ]
+    apart = [after for word, after in pairwise(words) if _ENDS_IN_E.match(word)]
+    return [*glued, *apart]
+
+
+def awk_range(command: Command) -> Range:
+    """`awk`: the program says which lines, as far as their numbers do."""
+    operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
+    return operands[1:], awk_view(operands[0].text if operands else "")
