@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from skilljuror.judge.evidence import AgentRun, Trace, Use
 from skilljuror.judge.features import ENOUGH
+from skilljuror.judge.settings import is_setting
 from skilljuror.judge.shown import RUNS
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Uptake, UptakeLabel
@@ -17,8 +18,8 @@ CUT_OFF = 5
 """A log that is cut off within this many steps after the event decides nothing against it."""
 
 _CHECKS = re.compile(
-    r"\b(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc"
-    r"|dry-run)\b"
+    r"(?<![\w/.-])(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc)"
+    r"(?![\w/-])|--dry-run\b|(?:check|verify|validate|test_)[\w-]{0,60}\.(?:py|sh|js|ts)\b"
 )
 
 
@@ -59,7 +60,15 @@ def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -
         return Decision("unknown", "nothing_distinctive")
     if trace.contested >= ENOUGH:
         return Decision("unknown", "also_elsewhere")
+    if _one_setting(trace):
+        return Decision("unknown", "nothing_distinctive")
     return Decision("no", "listing" if event.kind == "list" else "not_seen_again")
+
+
+def _one_setting(trace: Trace) -> bool:
+    """Whether a deed gave a name the value that the resource gives it: a use, or a good guess."""
+    deeds = (use for use in trace.uses if use.action.call)
+    return any(is_setting(feature) for use in deeds for feature in use.features)
 
 
 def _had_content(event: ResourceEvent, trace: Trace) -> bool:
@@ -135,7 +144,7 @@ def _wrote_artifact(event: ResourceEvent, i: int, run: AgentRun) -> Decision | N
 
 def _restated(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
     """A run whose output the agent's very next words restate: it was read and judged."""
-    found = run.runs.restated.get(i)
+    found = run.runs.restated.found.get(i)
     if found is None:
         return None
     use = Use(found.action, found.clock, found.shared, found.line)

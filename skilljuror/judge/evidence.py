@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from skilljuror.judge.ledger import Ledger
@@ -10,8 +10,12 @@ from skilljuror.judge.rubric import EruRubric
 from skilljuror.judge.runs import Runs
 from skilljuror.judge.shown import RUNS, Group, Portion, ShownText
 from skilljuror.judge.timeline import Acted, Forgot, Heard, Moment, timeline
+from skilljuror.judge.together import Together
 from skilljuror.judge.watch import Watch
 from skilljuror.models.trajectory import Trajectory
+
+MAJOR = 2
+"""How much more of an action one showing of a resource must explain to take a part from another."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class AgentRun:
         """Position of an event -> what was found."""
         self.watch = Watch(rubric.common)
         self.runs = Runs(rubric.generic)
+        self._together = Together(rubric.together)
         self._shown = shown
         self._ledger = Ledger(self._kin)
         self._failed = False
@@ -102,8 +107,12 @@ class AgentRun:
         if not isinstance(moment, Heard):
             return
         for portion in self._portions(moment):
-            if portion.group:
-                self.watch.add(portion.group, portion.lines, self._lists(portion.group))
+            if not portion.group:
+                continue
+            lists = self._lists(portion.group)
+            self.watch.add(portion.group, portion.lines, lists)
+            if not lists:
+                self.watch.add_whole(portion.group, self._together.add(portion.lines))
         for i in self._shown.places.get(moment.place, ()):
             if self.events[i].kind in RUNS:
                 self._prepare_run(i, moment)
@@ -118,6 +127,7 @@ class AgentRun:
     def _replay(self, moment: Moment) -> None:
         if isinstance(moment, Forgot):
             self._ledger.forget()
+            self._together.forget()
         elif isinstance(moment, Acted):
             self._act(moment)
         else:
@@ -131,18 +141,29 @@ class AgentRun:
             self.traces[i].unchanged |= moment.unchanged
             if self.events[i].kind in RUNS:
                 command = self._shown.command_lines(moment.place)
-                self.runs.finish(i, moment.text.splitlines(), command)
+                self.runs.restated.finish(i, moment.text.splitlines(), command)
         for portion in self._portions(moment):
-            found = self.watch.find(portion.lines)
+            found = {} if portion.entries else self.watch.find(portion.lines)
             self.runs.hear(found, prompt=moment.prompt)
-            if portion.group:
-                if self._lists(portion.group):
-                    found |= self.watch.find_listed(portion.lines)
-                self._show(portion.group, found, moment.step)
-            elif moment.summary:
-                self._ledger.summarise(found)
+            if portion.group and self._lists(portion.group):
+                self._show(
+                    portion.group, found | self.watch.find_listed(portion.lines), moment.step
+                )
+            elif portion.group:
+                telling, spoilt = self._together.show(portion.lines)
+                self._ledger.hear(spoilt)
+                self._show(portion.group, [*found, *telling], moment.step)
             else:
-                self._ledger.hear(found, lasting=moment.lasting)
+                self._overhear(moment, portion.lines, found)
+
+    def _overhear(self, moment: Heard, lines: tuple[str, ...], found: dict[str, str]) -> None:
+        """Nobody's text; a summary is the agent's own, so that nobody loses anything by it."""
+        if moment.summary:
+            self._together.hear(lines, spare=self._ledger.owner)
+            self._ledger.summarise(found)
+            return
+        spoilt = self._together.hear(lines, lasting=moment.lasting)
+        self._ledger.hear([*found, *spoilt], lasting=moment.lasting)
 
     def _show(self, group: Group, found: Iterable[str], step: int) -> None:
         own: list[str] = []
@@ -160,9 +181,18 @@ class AgentRun:
         for i in self._shown.places.get(action.place, ()) if action.place else ():
             self.traces[i].made_by = action
             self.runs.start(i)
-        found = self.watch.find(action.text.splitlines())
+        lines = action.text.splitlines()
+        found = self.watch.find(lines)
         self.runs.act(action, self._clock, found)
-        owned, contested = self._ledger.use(found)
+        matches = {one.feature: one for one in self._together.used(lines)} if action.call else {}
+        owned, contested = self._ledger.use([*found, *matches])
+        self._ledger.hear(self._together.hear(lines, spare=self._ledger.owner))
+        owned = self._from_one_showing(owned)
+        for match in matches.values():
+            if match.feature in owned:
+                group = owned.pop(match.feature)
+                self.watch.add_whole(group, [(match.name, match.source)])
+                owned[match.name], found[match.name] = group, match.line
         for group, features in _by_owner(owned):
             use = self._use(action, group, features, found)
             for i in group:
@@ -171,8 +201,28 @@ class AgentRun:
             for i in group:
                 self.traces[i].contested += self.weigh(features)
 
+    def _from_one_showing(self, owned: dict[str, Group]) -> dict[str, Group]:
+        """A minor part that another showing of the same resource holds too came from that one."""
+        parts = dict(_by_owner(owned))
+        for minor in parts:
+            for other, features in parts.items():
+                major = self.weigh(features) >= MAJOR * self.weigh(parts[minor])
+                if (
+                    major
+                    and other != minor
+                    and self._kin(minor, other)
+                    and self._holds(other, parts[minor])
+                ):
+                    owned = owned | dict.fromkeys(parts[minor], other)
+        return owned
+
+    def _holds(self, group: Group, features: Iterable[str]) -> bool:
+        return all(self.watch.offers(group, feature) for feature in features)
+
     def _use(self, action: Acted, group: Group, features: list[str], found: dict[str, str]) -> Use:
-        ranked = sorted(features, key=lambda name: (-self.watch.weights[name], name))
+        weights = self.watch.weights
+        ranked = sorted(features, key=lambda name: (-weights[name], name))
+        ranked = list(once(ranked, found))
         return Use(
             action, self._clock, tuple(ranked), found[ranked[0]], group,
             after_failure=self._failed, visits=self._shown.visits(action.place),
@@ -200,6 +250,17 @@ class AgentRun:
         for trace in self.traces.values():
             if trace.reached is not None:
                 trace.steps_after = len(clocks) - bisect_right(clocks, trace.reached)
+
+
+def once(features: Iterable[str], found: Mapping[str, str]) -> Iterator[str]:
+    """Features without the further names of a setting that a line holds once."""
+    told = set()
+    for feature in features:
+        name, setting, value = feature.rpartition("=")
+        if setting and name and (found[feature], value) in told:
+            continue
+        told.add((found[feature], value))
+        yield feature
 
 
 def _by_owner(owners: dict[str, Group]) -> Iterator[tuple[Group, list[str]]]:

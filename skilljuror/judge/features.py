@@ -12,6 +12,11 @@ saw the text would write the same. Everything works line by line and is linear i
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
+
+from skilljuror.judge.settings import settings
+from skilljuror.judge.values import TOGETHER, place_of
+from skilljuror.judge.words import Feature, content_words, words_of
 
 PHRASE = 4
 """Words of a phrase."""
@@ -26,52 +31,14 @@ ENOUGH = 3
 """Weight that is enough alone."""
 
 _MAX_TOKEN = 200
-_SPACELESS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+")
 _TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
 _UNIT = r"(?:%|[kKMG]?[bB]|[kmcn]?m|px|ms|kg|s|x)"
 _NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){_UNIT}?(?![\w])")
 _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
-_MARK = r"[\"'`*]{0,3}"
-_SETTING = re.compile(
-    rf"(?:(?<![\w-])([A-Za-z][\w-]*(?: [A-Za-z][\w-]*){{0,5}}){_MARK} ?(?::=|[:=|]| is){_MARK}"
-    rf"|(?<!\S)--([A-Za-z][\w-]*)=?) ?{_MARK}(-?\d+(?:\.\d+)?|[A-Za-z][\w-]*)(?![\w(.])"
-)
+_DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
 _HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
-
-STOP_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        a about after again all also an and any are as at be because been before being both but by can
-        could did do does doing done down each else every few first for from get had has have he here
-        how i if in into is it its just last let like line lines make may me might more most must my
-        need new next no not now of off on once one only or other our out over own per please same see
-        set she should so some such than that the their them then there these they this those through
-        to too two under until up us use used using very via was we were what when where which while
-        who why will with within without would yes yet you your
-        """,
-    )
-)
-"""Words that carry no meaning of their own."""
-
-Feature = tuple[str, int]
-"""A recognisable thing and its weight."""
-
-
-def words_of(line: str) -> list[str]:
-    """Lower-case words of a line; in scripts without spaces every character is one."""
-    return _WORD.findall(line.lower())
-
-
-def content_words(words: list[str]) -> int:
-    """How many of the words carry meaning."""
-    return sum(
-        (len(word) > 2 or not word.isascii()) and word not in STOP_WORDS and not word.isdigit()
-        for word in words
-    )
 
 
 def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
@@ -80,12 +47,12 @@ def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
     `code` tells that the line is code, where a short line is a phrase as well.
     """
     words = words_of(line)
+    telling = _telling(words, everyday_pairs(common))
     for i in range(len(words) - PHRASE + 1):
-        phrase = words[i : i + PHRASE]
-        if content_words(phrase) >= PHRASE - 1:
-            yield " ".join(phrase), 1
+        if sum(telling[i : i + PHRASE]) >= PHRASE - 1:
+            yield " ".join(words[i : i + PHRASE]), 1
     for short in _short_phrases(line, words, code):
-        if len(short) in {2, 3} and content_words(short) >= len(short) - 1:
+        if sum(_telling(short, everyday_pairs(common))) >= len(short) - 1:
             yield " ".join(short), len(short) - 1
     title = heading(line, words)
     if title and title not in common:
@@ -94,28 +61,30 @@ def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
     yield from tokens(line, common)
 
 
+def _telling(words: list[str], everyday: frozenset[str]) -> list[bool]:
+    """Which words carry meaning and are no part of what everybody writes."""
+    telling = [content_words([word]) == 1 for word in words]
+    for i in range(len(words) - 1):
+        if f"{words[i]} {words[i + 1]}" in everyday:
+            telling[i] = telling[i + 1] = False
+    return telling
+
+
+@lru_cache(maxsize=8)
+def everyday_pairs(common: frozenset[str]) -> frozenset[str]:
+    """Two words in a row inside a common token: "show current" of --show-current."""
+    spelled = (words_of(token) for token in common)
+    return frozenset(f"{a} {b}" for words in spelled for a, b in pairwise(words))
+
+
 def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
-    for span in _SPAN.findall(line):
-        if " " in span.strip():
-            yield words_of(span)
-    if code:
-        yield words
+    spans = [words_of(span) for span in _SPAN.findall(line) if " " in span.strip()]
+    return (short for short in (*spans, *([words] if code else ())) if len(short) in {2, 3})
 
 
 def heading(line: str, words: list[str]) -> str | None:
     """The feature of a line that is a heading: taking over a structure shows in headings."""
     return HEADING + " ".join(words) if words and _HEADING.match(line) else None
-
-
-def settings(line: str) -> Iterator[Feature]:
-    """Names with their values: "Cut-off: 3.5" and cut_off = 3.5 are one thing."""
-    for found in _SETTING.finditer(line):
-        name = re.split(r"[ _-]+", (found.group(1) or found.group(2)).lower().strip("_-"))[-2:]
-        value = found.group(3).lower()
-        number = not value[0].isalpha()
-        weight = 2 if len(name) > 1 else int(number)
-        if weight and content_words(name) and (number or content_words([value])):
-            yield f"{' '.join(name)}={format(float(value), 'g') if number else value}", weight
 
 
 def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:
@@ -158,6 +127,8 @@ def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
     if tail[-1].lower() in common and tail[0].lower() in common:
         return
     named = bool(_EXTENSION.search(tail[-1])) or any(map(name_weight, tail))
+    if "/".join(tail).lower() in common:
+        return
     yield "/".join(tail), 3 if named else 1
     if len(parts) > 2:
         yield "/".join(parts[-3:]), 2
@@ -183,8 +154,15 @@ def name_weight(name: str) -> int:
     hyphens = name.strip("-").count("-")
     if hyphens:
         return 2 if hyphens > 1 and len(name) >= 12 else 1
-    mixed = any(char.isdigit() for char in name)
-    return 2 if mixed and len(name) >= 8 else 0
+    return _opaque(name)
+
+
+def _opaque(name: str) -> int:
+    """Weight of a name that letters and digits make up without a pattern: a digest, an id."""
+    digits = sum(char.isdigit() for char in name)
+    if _DIGEST.fullmatch(name) and 2 <= digits <= len(name) - 2:
+        return 3 if len(name) >= 12 else 2
+    return 2 if digits and len(name) >= 8 else 0
 
 
 def _number(text: str) -> Iterator[Feature]:
@@ -227,6 +205,8 @@ def position(line: str, feature: str) -> int:
         numbers = _NUMBER.finditer(line)
         hits = (n.start() for n in numbers if feature in dict(_number(n.group(1))))
         return next(hits, 0)
+    if feature.startswith(TOGETHER):
+        return place_of(line, feature.split()[1])
     words = words_of(feature.removeprefix(NAME))
     pattern = r"[\W_]{1,9}".join(map(re.escape, words))
     found = re.search(pattern, line, re.IGNORECASE)

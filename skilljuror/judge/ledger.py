@@ -20,7 +20,8 @@ class Ledger:
     def __init__(self, kin: Callable[[Group, Group], bool]) -> None:
         self._kin = kin
         """Whether two groups show the same resource."""
-        self._owner: dict[str, Group] = {}
+        self.owner: dict[str, Group] = {}
+        """feature -> whose it is."""
         self._shown_in: dict[str, int] = {}
         """feature -> step in which its owner showed it."""
         self._known: dict[str, int] = {}
@@ -51,9 +52,9 @@ class Ledger:
         for feature in features:
             if self._is_known(feature) or self._live_use(feature):
                 continue
-            owner = self._owner.get(feature)
+            owner = self.owner.get(feature)
             if owner is None or owner == group or self._kin(owner, group):
-                self._owner[feature] = group
+                self.owner[feature] = group
                 self._shown_in[feature] = step
                 self._used.pop(feature, None)
             elif self._shown_in[feature] == step:
@@ -63,7 +64,7 @@ class Ledger:
     def summarise(self, features: Iterable[str]) -> None:
         """The agent's own summary said these: known again, and nobody loses anything."""
         for feature in features:
-            if feature not in self._owner:
+            if feature not in self.owner:
                 self._learn(feature, lasting=False)
 
     def use(self, features: Iterable[str]) -> tuple[dict[str, Group], dict[str, Group]]:
@@ -74,8 +75,8 @@ class Ledger:
         owned: dict[str, Group] = {}
         contested: dict[str, Group] = {}
         for feature in features:
-            if feature in self._owner:
-                owned[feature] = self._owner[feature]
+            if feature in self.owner:
+                owned[feature] = self.owner[feature]
                 self._used[feature] = self._epoch
                 continue
             if feature in self._contested:
@@ -85,11 +86,11 @@ class Ledger:
 
     def owned_by(self, group: Group, features: Iterable[str]) -> set[str]:
         """Those of the features that belong to a group now."""
-        return {feature for feature in features if self._owner.get(feature) == group}
+        return {feature for feature in features if self.owner.get(feature) == group}
 
     def _live_use(self, feature: str) -> bool:
         """Whether the agent took it from its owner already: a later echo changes nothing."""
-        return feature in self._owner and self._used.get(feature) == self._epoch
+        return feature in self.owner and self._used.get(feature) == self._epoch
 
     def _is_known(self, feature: str) -> bool:
         return self._known.get(feature) in {self._epoch, _FOREVER}
@@ -99,6 +100,6 @@ class Ledger:
             self._known[feature] = _FOREVER if lasting else self._epoch
 
     def _disown(self, feature: str) -> None:
-        owner = self._owner.pop(feature, None)
+        owner = self.owner.pop(feature, None)
         if owner is not None:
             self._contested[feature] = owner

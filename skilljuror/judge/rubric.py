@@ -9,6 +9,8 @@ import yaml
 from skilljuror.errors import JudgeError
 from skilljuror.files import data_dir, sha256
 from skilljuror.judge.restated import stem
+from skilljuror.judge.together import TogetherRule
+from skilljuror.judge.values import spelled
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,8 @@ class EruRubric:
     """Tokens, in lower case, that everybody writes; "os." stands for every name below it."""
     generic: frozenset[str]
     """Stems that any report on a run holds: success, done, output."""
+    together: TogetherRule
+    """When values that stand together prove where they come from."""
     cases: tuple[dict[str, Any], ...]
     """Boundary cases: short runs with the verdicts they must get."""
 
@@ -36,10 +40,24 @@ def load_eru() -> EruRubric:
         content = yaml.safe_load(data)
         common = frozenset(str(token).lower() for token in content["common"])
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
+        together = _together(content["together"])
         cases = tuple(content["boundary_cases"])
-        return EruRubric(int(content["version"]), sha256(data), common, generic, cases)
+        return EruRubric(int(content["version"]), sha256(data), common, generic, together, cases)
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise JudgeError(
             f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
             file=str(path),
         ) from error
+
+
+def _together(content: dict[str, Any]) -> TogetherRule:
+    return TogetherRule(
+        enough=float(content["enough_bits"]),
+        fewest=int(content["fewest_values"]),
+        most=int(content["most_values"]),
+        windows=tuple(int(size) for size in content["windows"]),
+        prior=float(content["prior_values"]),
+        cap=float(content["most_bits_of_a_value"]),
+        everyday=frozenset(spelled(str(value)) for value in content["everyday_values"]),
+        everyday_bits=float(content["bits_of_an_everyday_value"]),
+    )

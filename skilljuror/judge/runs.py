@@ -1,4 +1,4 @@
-"""Runs of bundled code: what they wrote, and whether the agent's next words judge their output."""
+"""Runs of bundled code: what they wrote, and whether a later action works with it."""
 
 import re
 from bisect import bisect_right
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skilljuror.judge.features import named_entries, tokens
-from skilljuror.judge.restated import RESTATED, stems
+from skilljuror.judge.restated import Restated
 from skilljuror.judge.timeline import Acted
 
 _WRITES = re.compile(
@@ -43,40 +43,23 @@ class Touch:
     """The line that names it."""
 
 
-@dataclass(frozen=True)
-class Restatement:
-    """Words that judge the output of a run."""
-
-    action: Acted
-    """The words."""
-    clock: int
-    """Their place in the agent's run."""
-    shared: tuple[str, ...]
-    """Telling words that both hold."""
-    line: str
-    """The line of the words."""
-    printed: str
-    """The line of the output."""
-
-
 class Runs:
-    """Artifacts and restatements of one agent's runs of bundled code."""
+    """What one agent's runs of bundled code wrote, and who works with it."""
 
     def __init__(self, generic: frozenset[str]) -> None:
         self.artifacts: dict[int, list[Artifact]] = defaultdict(list)
         """Position of a run's event -> what it may have written."""
-        self.restated: dict[int, Restatement] = {}
-        """Position of a run's event -> the words right after it."""
+        self.restated = Restated(generic)
+        """The words that judge their outputs."""
         self.watched: set[str] = set()
         """Features of every artifact."""
-        self._generic = generic
         self._asked: set[str] = set()
         self._existing: set[str] = set()
         self._touches: dict[str, list[Touch]] = defaultdict(list)
-        self._printed: dict[int, dict[str, str]] = {}
 
     def prepare(self, i: int, output: Sequence[str], command: Sequence[str], script: str) -> None:
         """Note what a run may have written; the script itself is no artifact."""
+        self.artifacts[i] = []
         for line in (*output, *command):
             if _WRITES.search(line):
                 self._note(i, line, script, marked=True)
@@ -95,12 +78,6 @@ class Runs:
             one for one in self.artifacts[i] if one.marked or one.feature not in self._existing
         ]
 
-    def finish(self, i: int, output: Iterable[str], command: Iterable[str]) -> None:
-        """The output of a run arrived; what its own command says is not restated."""
-        said = stems(command, self._generic)
-        printed = stems(output, self._generic)
-        self._printed[i] = {key: line for key, line in printed.items() if key not in said}
-
     def hear(self, found: Iterable[str], *, prompt: bool) -> None:
         """Something named these: a prompt asks for paths, a result shows that they exist."""
         names = self.watched.intersection(found)
@@ -111,17 +88,10 @@ class Runs:
 
     def act(self, action: Acted, clock: int, found: dict[str, str]) -> None:
         """The agent did something: its words may restate, its call may work with an artifact."""
-        said = {} if action.call else stems(action.text.splitlines(), self._generic)
-        for i, printed in self._printed.items():
-            shared = tuple(sorted(said.keys() & printed.keys()))
-            if len(shared) >= RESTATED:
-                lines = said[shared[0]], printed[shared[0]]
-                self.restated[i] = Restatement(action, clock, shared, *lines)
-        self._printed.clear()
-        for feature in self.watched.intersection(found):
+        self.restated.act(action, clock)
+        for feature in self.watched.intersection(found) if action.call else ():
             self._touches[feature].append(Touch(action, clock, found[feature]))
-            if action.call:
-                self._existing.add(feature)
+            self._existing.add(feature)
 
     def worked_with(self, i: int, after: int) -> Iterator[tuple[Artifact, Touch]]:
         """Artifacts of a run that a later action names, each with the first such action."""

@@ -5,9 +5,11 @@ command showed several resources, the lines are told apart by the manifest's tex
 by the counts of lines shown, else they stay shared.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from skilljuror.judge.timeline import Place, call_text
 from skilljuror.models.events import ResourceEvent, SkillManifest
@@ -16,8 +18,18 @@ from skilljuror.models.trajectory import Trajectory
 Group = tuple[int, ...]
 """Positions of the events that share a text."""
 
+NUMBERED = 0.8
+"""Share of lines that carry their number in a text that numbers its lines."""
+
 RUNS = frozenset({"exec", "import"})
 """Kinds that are judged on what they printed."""
+
+
+_ENTRY = re.compile(r"[\s│├└─|`*+-]*[\w.@~][\w.@~+-]*/?\s*")
+"""A line of a listing among other text: one name behind the signs of a tree."""
+
+_NUMBERED = re.compile(r"\s*(?:[^\s:]{1,200}:)?(\d{1,6})(?:[:\t→]|-(?!\d)) ?")
+"""What a search or a numbered listing of lines puts before a line of a file."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +40,8 @@ class Portion:
     """The events; empty for lines that belong to none."""
     lines: tuple[str, ...]
     """The lines."""
+    entries: bool = False
+    """Whether these lines matter only as entries of a listing: others show them as content."""
 
 
 class ShownText:
@@ -51,14 +65,17 @@ class ShownText:
         here = self.places.get(place)
         if not here:
             return [Portion((), tuple(lines))]
-        known = [i for i in here if self._lines_of(i)]
-        claimed = {i: self._claimed(i, lines) for i in known}
-        claimed = {i: own for i, own in claimed.items() if own}
+        lists = tuple(i for i in here if self.events[i].kind == "list")
+        if len(lists) == len(here):
+            return self._share(list(here), lines)
+        entries = tuple(line for line in lines if lists and _ENTRY.fullmatch(line))
+        lines = undecorated(lines)
+        claimed = {i: own for i in here if (own := self._claimed(i, lines))}
         taken = {line for own in claimed.values() for line in own}
         rest = [line for line in lines if line not in taken]
-        others = [i for i in here if i not in claimed]
-        portions = [Portion((i,), own) for i, own in claimed.items()]
-        return portions + self._share(others, rest)
+        others = [i for i in here if i not in claimed and i not in lists]
+        portions = [Portion((i,), own) for i, own in claimed.items()] + self._share(others, rest)
+        return [*portions, Portion(lists, entries, entries=True)] if lists else portions
 
     def command_lines(self, place: Place) -> list[str]:
         """What the agent wrote into the call at a place, by lines; none for a message."""
@@ -87,6 +104,18 @@ class ShownText:
         if cut is None:
             return [Portion(tuple(others), tuple(lines))]
         return [Portion((i,), part) for i, part in zip(others, cut, strict=True)]
+
+
+def undecorated(lines: list[str]) -> list[str]:
+    """The lines without their numbers, where nearly all of them have one and the numbers rise."""
+    found = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(match.group(1)) for match in found if match]
+    rising = sum(a < b for a, b in pairwise(numbers))
+    if len(numbers) < NUMBERED * sum(map(bool, lines)) or rising < NUMBERED * (len(numbers) - 1):
+        return lines
+    return [
+        line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)
+    ]
 
 
 def _cut_by_count(events: list[ResourceEvent], lines: list[str]) -> list[tuple[str, ...]] | None:

@@ -1,23 +1,23 @@
 """The features worth looking for: those that some event's text offered, and where."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from skilljuror.judge.features import (
     ENOUGH,
     HEADING,
     NAME,
     PHRASE,
-    Feature,
     heading,
     inner_paths,
     listed_name,
     named_entries,
     offered,
-    settings,
     tokens,
-    words_of,
 )
+from skilljuror.judge.settings import settings, told_by_tables
 from skilljuror.judge.shown import Group
+from skilljuror.judge.words import Feature, words_of
 
 SHORTEST = 2
 """Words of the shortest phrase that a source can offer."""
@@ -30,6 +30,8 @@ class Watch:
         self.weights: dict[str, int] = {}
         """feature -> the highest weight that a source gave it."""
         self._common = common
+        self._sought = common
+        """Tokens that are passed over in a search."""
         self._quotes: dict[tuple[Group, str], str] = {}
         self._first_words: set[str] = set()
         self._vocabulary: set[str] = set()
@@ -40,13 +42,24 @@ class Watch:
     def add(self, group: Group, lines: Sequence[str], listing: bool) -> None:
         """A source's lines: remember what may be recognised, and on which line it stands."""
         fenced = False
-        for line in lines:
+        for line, told in told_by_tables(lines):
             if line.lstrip().startswith("```"):
                 fenced = not fenced
             for feature, weight in self._offered(line, fenced, listing):
-                self.weights[feature] = max(weight, self.weights.get(feature, 0))
-                self._quotes.setdefault((group, feature), line)
-                self._index(feature)
+                self._learn(group, feature, weight, line)
+            for feature, weight in chain.from_iterable(map(settings, told if not listing else ())):
+                self._learn(group, feature, weight, line)
+
+    def add_whole(self, group: Group, features: Iterable[tuple[str, str]]) -> None:
+        """Features, each with a line, that are enough alone and that somebody else looks for."""
+        for feature, line in features:
+            self.weights[feature] = ENOUGH
+            self._quotes.setdefault((group, feature), line)
+
+    def _learn(self, group: Group, feature: str, weight: int, line: str) -> None:
+        self.weights[feature] = max(weight, self.weights.get(feature, 0))
+        self._quotes.setdefault((group, feature), line)
+        self._index(feature)
 
     def _offered(self, line: str, fenced: bool, listing: bool) -> Iterable[Feature]:
         if not listing:
@@ -67,8 +80,9 @@ class Watch:
         if " " in feature and not feature.startswith(HEADING):
             self._first_words.add(words[0])
 
-    def add_names(self, features: Iterable[str]) -> None:
-        """Names to look for that no source offers as its own: they have no weight."""
+    def add_names(self, features: Sequence[str]) -> None:
+        """Names to look for that no source offers as its own, common or not: they have no weight."""
+        self._sought = self._common.difference(feature.lower() for feature in features)
         for feature in features:
             self.weights.setdefault(feature, 0)
             self._index(feature)
@@ -84,9 +98,12 @@ class Watch:
     def find(self, lines: Iterable[str]) -> dict[str, str]:
         """Watched features in a text, each with the first line it stands on."""
         found: dict[str, str] = {}
-        for line in lines:
+        for line, told in told_by_tables(lines):
             for feature in self._on(line):
                 found.setdefault(feature, line)
+            for feature, _ in chain.from_iterable(map(settings, told)):
+                if feature in self.weights:
+                    found.setdefault(feature, line)
         return found
 
     def find_listed(self, lines: Iterable[str]) -> dict[str, str]:
@@ -96,7 +113,8 @@ class Watch:
 
     def _on(self, line: str) -> Iterator[str]:
         words = words_of(line)
-        if not (self._numbers or not self._vocabulary.isdisjoint(words)):
+        somewhere = self._numbers or self._settings
+        if not somewhere and self._vocabulary.isdisjoint(words):
             return
         starts = (i for i, word in enumerate(words) if word in self._first_words)
         for i in starts:
@@ -106,7 +124,7 @@ class Watch:
             yield title
         if self._settings:
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
-        for feature, _ in tokens(line, self._common):
+        for feature, _ in tokens(line, self._sought):
             if feature in self.weights:
                 yield feature
         if "/" in line:

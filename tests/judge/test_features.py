@@ -1,14 +1,9 @@
 import pytest
 
-from skilljuror.judge.features import (
-    content_words,
-    listed_name,
-    name_weight,
-    offered,
-    settings,
-    words_of,
-)
+from skilljuror.judge.features import listed_name, name_weight, offered
+from skilljuror.judge.settings import settings
 from skilljuror.judge.watch import Watch
+from skilljuror.judge.words import content_words, words_of
 
 NOBODY = frozenset[str]()
 
@@ -28,6 +23,8 @@ def weights(line, code=False, common=NOBODY):
         ("branch-creation.md", 3),
         ("follow-up", 1),
         ("av-raf-5-review", 2),
+        ("cebf75d", 2),
+        ("a6753b9930e9", 3),
         ("table", 0),
         ("123456", 0),
         ("abc", 0),
@@ -60,7 +57,6 @@ def test_what_a_line_offers(line, feature, weight):
 @pytest.mark.parametrize(
     "line",
     [
-        "cebf75d",
         "v1374b2",
         "`table`",
         "This is what you should do with it.",
