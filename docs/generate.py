@@ -1,4 +1,4 @@
-"""Write the generated pages: cli.md, measures.md, schema.md and study-schema.json (`make docs`)."""
+"""Write the generated pages: cli.md, coverage.md, measures.md, schema.md, study-schema.json (`make docs`)."""
 
 import json
 import re
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import typer
+from coverage_page import coverage_page
 from typer.main import get_command
 
 from skilljuror.cli.main import app
@@ -75,6 +76,7 @@ def pages() -> dict[str, str]:
     schema = json.dumps(StudyConfig.model_json_schema(), indent=2, ensure_ascii=False)
     return {
         "cli.md": cli_page(),
+        "coverage.md": coverage_page(),
         "measures.md": measures_page(),
         "schema.md": describe(),
         "study-schema.json": schema + "\n",

@@ -8,7 +8,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Result, Trajectory, Usage
 from skilljuror.parsers.available_skills import add_available_skills
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.fields import count, epoch, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.numbered import strip_numbers
@@ -16,6 +16,7 @@ from skilljuror.parsers.peek import peek
 from skilljuror.parsers.usages import usage_of_prompt
 
 _TRAILER = re.compile(r"\n?<(?:shellId: \w+ completed|exited) with exit code (-?\d+)>\s*$")
+_RUNNING = re.compile(r"<command with shellId: (\w+) is still running")
 _SKIPPED = re.compile(rb'\{"type":"(hook\.\w+|permission\.\w+|assistant\.turn_\w+)"')
 
 
@@ -75,6 +76,8 @@ class _Reader:
         self.model: str | None = None
         self.totals: list[Usage] = []
         self._steps: dict[str, StepDraft] = {}
+        self._running: dict[str, CallDraft] = {}
+        """Commands still running, by the shell id that read_bash polls."""
         self._readers = {
             "session.start": self._session_start,
             "session.model_change": self._model_change,
@@ -125,6 +128,10 @@ class _Reader:
 
     def _notification(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         self.run.message(MAIN, "other", text(data.get("content")), line)
+        kind = record(data.get("kind"))
+        code = count(kind.get("exitCode"))
+        if kind.get("type") == "shell_completed" and code is not None:
+            self._ended(kind.get("shellId"), code)
 
     def _user(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         shown = string(data.get("transformedContent")) or text(data.get("content"))
@@ -151,7 +158,10 @@ class _Reader:
     def _call(self, line: int, step: StepDraft, key: Any, name: Any, given: dict[str, Any]) -> None:
         if self.run.find_call(key) is None:
             arguments = record(given.get("arguments"))
-            self.run.call(step, string(key), string(name) or "unknown", arguments, line)
+            call = self.run.call(step, string(key), string(name) or "unknown", arguments, line)
+            polled = self._running.get(str(arguments.get("shellId")))
+            if call.fields["action"] == "poll" and polled is not None:
+                call.fields["command"] = polled.fields.get("command")
 
     def _tool_start(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         """A copy of a tool request; a call of its own only where no request was logged."""
@@ -170,6 +180,17 @@ class _Reader:
             return
         shown = text(record(data.get("result")).get("content"))
         call.result = _result(call.fields["action"], shown, line)
+        running = _RUNNING.match(shown)
+        if running and call.fields["action"] == "shell":
+            self._running[running[1]] = call
+        elif call.fields["action"] == "poll" and call.result.exit_code is not None:
+            self._ended(call.arguments.get("shellId"), call.result.exit_code)
+
+    def _ended(self, shell: Any, code: int) -> None:
+        """The exit status that a poll or a notification brings is that of the command."""
+        command = self._running.get(str(shell))
+        if command is not None and command.result is not None:
+            command.result = patched(command.result, exit_code=code, ok=code == 0)
 
 
 def _result(action: str, shown: str, line: int) -> Result:
