@@ -67,7 +67,7 @@ def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
     if touch.accesses:
         found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
         found.sort(key=lambda one: one.order)
-        yield from _once(found)
+        yield from _once(_unchecked(found))
     for location, shown in unexplained(touch, run, output):
         yield _finding(touch, location, shown, order=len(touch.claims))
 
@@ -87,6 +87,8 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
         if claim.access.kind == "search":
             continue
         shown = _shown(touch.call, claim, output, run, parts)
+        if shown.witness == "both" and _shown_by_another(claim, touch):
+            shown = Shown("none", None, output.ok, note=claim.access.note)
         if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
             shown = replace(shown, witness="command")
         if claim.access.proof and shown.witness != "both":
@@ -100,6 +102,14 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
             missing, shown.quote or claim.access.text,
         )  # fmt: skip
+
+
+def _shown_by_another(claim: Claim, touch: Touch) -> bool:
+    """Whether the text in the output is that of another access of the call: of a copy, say."""
+    return not claim.access.shown and any(
+        one.access.shown and one.access.kind == "read" and one.key == claim.key
+        for one in touch.claims
+    )
 
 
 def _missing(claim: Claim, shown: Shown, output: Output) -> bool:
@@ -146,6 +156,12 @@ def _search(
         location, "search", via, shown, touch.step.agent, touch.step.index, touch.call.line,
         touch.step.file, order, touch.call.call_id, quote=shown.quote or text,
     )  # fmt: skip
+
+
+def _unchecked(found: list[Finding]) -> list[Finding]:
+    """`wc -l file && cat file` is one access to the file: its name or size beside it is none."""
+    used = {one.location for one in found if one.kind != "list"}
+    return [one for one in found if one.kind != "list" or one.location not in used]
 
 
 _REPEATED = frozenset({"exec", "import", "list", "search", "edit", "write", "mention"})

@@ -19,7 +19,7 @@ _KNOWN_ROOT = re.compile(
 """Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
 _NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
 _BUNDLED = "/skills/.system"
-_INNER = frozenset({
+INNER = frozenset({
     "references",
     "reference",
     "scripts",
@@ -148,7 +148,7 @@ class Catalog:
         first, _, inner = rest.partition("/")
         if first == ".system" and inner:
             return self._under_root(inner, root + "/.system")
-        if first in _INNER and first not in self.names:
+        if first in INNER and first not in self.names:
             return Location("", rest)
         if is_glob(first):
             return None
@@ -173,7 +173,7 @@ class Catalog:
         paths = self.resources.get(tail, {})
         if resource.lower() in paths:
             return False
-        return any(path.startswith(start) for path in paths) or resource in _INNER
+        return any(path.startswith(start) for path in paths) or resource in INNER
 
     def by_suffix(self, end: str) -> Location | None:
         """The only resource whose path ends so; at least a folder and a name are asked for."""

@@ -8,8 +8,10 @@ from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.catalog import Catalog, Location
 from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.commands import command_accesses
+from skilljuror.attribution.copies import Copies
+from skilljuror.attribution.globs import named_paths, skill_paths
 from skilljuror.attribution.patches import patch_accesses
-from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join, normal
+from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
 from skilljuror.attribution.shell import Shell, read_shell
 from skilljuror.attribution.views import View
@@ -51,12 +53,16 @@ class Claims:
     """The agent's shell lives on between calls, and its folder with it."""
     scripts: dict[str, list[Claim]] = field(default_factory=dict)
     """Path of a script an agent wrote -> what it touches when it runs."""
-    copies: dict[str, Location] = field(default_factory=dict)
-    """Path of a copy -> the bundled file it was made from."""
+    copies: Copies = field(init=False)
+    """Copies of bundled files, and links to them."""
     here: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
     folders: dict[str, bool] = field(default_factory=dict)
     """Folder -> whether it lies in a bundle, as far as asked."""
+
+    def __post_init__(self) -> None:
+        """Start without copies."""
+        self.copies = Copies(self.catalog)
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
@@ -101,7 +107,7 @@ class Claims:
         if not self._relevant(text, folder):
             return []
         if call.action == "python":
-            return python_accesses(text, folder, self.home)
+            return python_accesses(text, folder, self.home, echoes=True)
         shell = Shell(folder, self.home, self._variables())
         commands = shell.read(text)
         self._moved(agent, shell.cwd)
@@ -134,9 +140,9 @@ class Claims:
             return True
         if folder and self._inside(folder):
             return True
-        return any(
-            path.rpartition("/")[2] in text for made in (self.scripts, self.copies) for path in made
-        )
+        if any(name in text for name in self.copies.names()):
+            return True
+        return any(path.rpartition("/")[2] in text for path in self.scripts)
 
     def _inside(self, folder: str) -> bool:
         """Whether a folder lies in a bundle."""
@@ -189,7 +195,7 @@ class Claims:
             return self._globbed(access, shown)
         location = self.catalog.locate(path)
         if location is None and access.kind in {"read", "search"}:
-            location = self.copies.get(path)
+            location = self.copies.locate(path)
         if location is None or not self._acceptable(access, location):
             return []
         return [location]
@@ -235,9 +241,13 @@ class Claims:
         names = {(place.skill, place.resource) for place in found}
         if self.catalog.known:
             return found
-        for path in sorted(set(_PATH_IN_OUTPUT.findall(shown[:200_000]))):
-            full = join(self.cwd, path)
-            place = self.catalog.locate(full) if glob_match(access.path, full) else None
+        written = (join(self.cwd, path) for path in _PATH_IN_OUTPUT.findall(shown[:200_000]))
+        fitting = {path for path in written if glob_match(access.path, path)}
+        skills = set(skill_paths(access.path, shown))
+        for path in sorted({*fitting, *named_paths(access.path, shown), *skills}):
+            place = self.catalog.locate(path)
+            if place and path in skills and place.resource != "SKILL.md":
+                continue
             if place and not place.folder and (place.skill, place.resource) not in names:
                 found.append(place)
         return found
@@ -259,8 +269,8 @@ class Claims:
                 claim.access, shown=False, text=access.text, note=f"run of {access.path}"
             )
             yield replace(claim, access=used, order=order)
-        location = self.copies.get(access.path)
-        if location:
+        location = self.copies.locate(access.path)
+        if location and not location.folder:
             yield Claim(
                 replace(access, kind="import", note="a copy of it was run"), location, order
             )
@@ -275,24 +285,9 @@ class Claims:
     def _remember(self, access: Access) -> None:
         """What a written file will touch when it runs, and what a copy was made from."""
         if access.source:
-            self._copied(access)
+            self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
             self._authored(access)
-
-    def _copied(self, access: Access) -> None:
-        location = self.catalog.locate(access.source or "")
-        if location is None:
-            return
-        name = access.source.rpartition("/")[2] if access.source else ""
-        if location.folder:
-            for path in self.catalog.resources.get(location.skill.rpartition(":")[2], {}).values():
-                inner = path.removeprefix(location.resource).lstrip("/")
-                place = replace(location, resource=path, folder=False)
-                self.copies[join(access.path, inner)] = place
-                self.copies[join(access.path, f"{name}/{inner}")] = place
-            return
-        self.copies[access.path] = location
-        self.copies[normal(f"{access.path}/{name}")] = location
 
     def _authored(self, access: Access) -> None:
         """Remember what a script will touch when it runs."""

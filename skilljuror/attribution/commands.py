@@ -14,7 +14,7 @@ from skilljuror.attribution.echo import printed_text
 from skilljuror.attribution.grep import is_search, searches
 from skilljuror.attribution.interpreters import interpret, is_interpreter
 from skilljuror.attribution.patches import patch_accesses
-from skilljuror.attribution.paths import expand_home, join
+from skilljuror.attribution.paths import expand_home, join, name_of
 from skilljuror.attribution.programs import (
     FILTERS,
     NAMERS,
@@ -36,6 +36,9 @@ from skilljuror.attribution.shell import Command, Redirect
 from skilljuror.attribution.views import WHOLE, View
 from skilljuror.attribution.words import Word
 from skilljuror.models.events import EventKind
+
+_SIFTED = "sifted"
+"""Note of a search in what another program printed of a file."""
 
 
 @dataclass(slots=True)
@@ -103,7 +106,7 @@ class Pipeline:
 
     def hide(self) -> None:
         """What flows in goes no further."""
-        self.done.extend(replace(one, shown=False) for one in self.stream)
+        self.done.extend(_unseen(one) for one in self.stream)
         self.stream = []
 
     def _search(self, command: Command) -> None:
@@ -118,7 +121,9 @@ class Pipeline:
             ]
             return
         self.stream = [
-            replace(one, kind="search", view=one.view.pick()) if one.kind == "read" else one
+            replace(one, kind="search", view=one.view.pick(), note=_SIFTED)
+            if one.kind == "read"
+            else one
             for one in self.stream
         ]
 
@@ -145,7 +150,7 @@ class Pipeline:
         if self.stream and not operands:
             self.hide()
             return
-        if not operands and command.name not in {"test", "[", "[[", "wc"}:
+        if not operands and command.name != "wc":
             operands = [Word(".")]
         for word in operands:
             self.done.append(self.access(command, word, "list"))
@@ -192,6 +197,12 @@ class Pipeline:
                 source=sources[0] if sources else None,
             )
         )
+
+
+def _unseen(access: Access) -> Access:
+    """An access whose text goes no further; `cat file | grep … | wc -l` has read the file."""
+    read = access.kind == "search" and access.note == _SIFTED
+    return replace(access, kind="read" if read else access.kind, shown=False)
 
 
 def _may_print(command: Command) -> bool:
@@ -261,6 +272,16 @@ def _copy(pipeline: Pipeline, command: Command) -> None:
         pipeline.done.append(pipeline.access(command, target, "write", source=source.path))
 
 
+def _link(pipeline: Pipeline, command: Command) -> None:
+    """`ln -s a b`: b shows what lies at a."""
+    operands = operands_of(command, frozenset({"-t", "-S"}))
+    if not operands:
+        return
+    source = pipeline.path(command, operands[0].text)
+    target = operands[1] if len(operands) > 1 else Word(name_of(source))
+    pipeline.done.append(pipeline.access(command, target, "write", source=source, note="link"))
+
+
 def _remove(pipeline: Pipeline, command: Command) -> None:
     pipeline.done.extend(
         pipeline.access(command, word, "edit", note="removed")
@@ -310,6 +331,8 @@ _HANDLERS: dict[str, _Handler] = {
     "cp": _copy,
     "mv": _copy,
     "install": _copy,
+    "rsync": _copy,
+    "ln": _link,
     "rm": _remove,
     "unlink": _remove,
     "git": _git,

@@ -20,7 +20,7 @@ RARE = 4
 """Places at which a line may stand and still start a match."""
 _MARKS = frozenset("0123456789<>")
 """First characters of a line that a tool has numbered or marked."""
-_NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t|\| ?|[:.-] ?)")
+_NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?| {1,4})")
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
 

@@ -29,7 +29,8 @@ PICKERS: dict[str, tuple[frozenset[str], int]] = {
     "cut": (frozenset({"-d", "-f", "-c", "-b"}), 0),
     "sort": (frozenset({"-k", "-t", "-o"}), 0),
     "uniq": (frozenset({"-f", "-s", "-w"}), 0),
-    "column": (frozenset({"-s", "-t"}), 0),
+    "column": (frozenset({"-s", "-c", "-o", "-N"}), 0),
+    "tr": (frozenset(), 9),
     "jq": (frozenset({"--arg", "--argjson", "-f", "--indent"}), 1),
     "yq": (frozenset({"-o", "-p"}), 1),
     "xmllint": (frozenset({"--xpath"}), 0),
@@ -42,9 +43,12 @@ PICKERS: dict[str, tuple[frozenset[str], int]] = {
     "pdftotext": (frozenset({"-f", "-l"}), 0),
     "pandoc": (frozenset({"-f", "-t", "-o", "--from", "--to", "--output"}), 0),
 }
-"""Programs that print a part or a form of a file: value options, operands before the files."""
+"""Programs that print a part or a form of a file: value options, operands before the files.
+
+`tr` takes no files at all.
+"""
 NAMERS = frozenset(
-    {"ls", "tree", "stat", "file", "wc", "du", "test", "[", "[[", "md5sum", "sha256sum", "sha1sum",
+    {"ls", "tree", "stat", "file", "wc", "du", "md5sum", "sha256sum", "sha1sum",
      "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "fd", "fdfind", "find", "cksum"}
 )  # fmt: skip
 """Programs that print names, sizes or digests but no content."""
@@ -54,7 +58,7 @@ SILENT = frozenset(
      "return", "basename", "dirname", "read", "for", "case", "source-highlight", "tmux", "screen",
      "workmux", "gh", "bd", "npm", "yarn", "pnpm", "pip", "pip3", "apt", "apt-get", "brew", "docker",
      "open", "code", "vim", "nano", "curl", "wget", "ssh", "scp", "rsync", "zip", "tar", "trap", "wait",
-     "history", "man", "id", "whoami", "date", "cmp", "tee", "hash", "type", "command", "tmutil"}
+     "test", "[", "[[", "history", "man", "id", "whoami", "date", "cmp", "tee", "hash", "type", "command", "tmutil"}
 )  # fmt: skip
 """Programs whose operands are no access to what a bundle says."""
 FILTERS = frozenset(

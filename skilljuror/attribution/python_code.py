@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
+from skilljuror.attribution.printed import callee, uses_of
+from skilljuror.attribution.programs import WHOLE_READERS
 from skilljuror.attribution.views import View
 from skilljuror.models.events import EventKind
 
@@ -25,7 +27,25 @@ _GLOBS = frozenset({"glob", "rglob", "iglob", "listdir", "iterdir", "scandir", "
 _HEAD = re.compile(r"\[\s*0?\s*:\s*\d+\s*\]")
 _PARTS = re.compile(r"\[\s*-?\d*\s*:\s*-?\d*\s*\]|\breadline\(|\bislice\(")
 """Signs that only a part of what is read gets printed."""
+_LINE_READERS = frozenset({"head", "tail", "sed", "awk", "grep", "rg"})
+_MOVERS = frozenset({
+    "cp",
+    "mv",
+    "rm",
+    "ls",
+    "find",
+    "chmod",
+    "mkdir",
+    "touch",
+    "git",
+    "echo",
+    "tar",
+    "zip",
+})
+"""Programs that do not run what they are given."""
 _LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader", "load_source"})
+_MOST_CHOICES = 32
+"""Values of one variable that are followed."""
 _WRITES = re.compile(r"^[rbt+U]*[wax]")
 _COMMON = frozenset(
     {"numpy", "pandas", "scipy", "matplotlib", "sklearn", "requests", "yaml", "docx", "openpyxl", "pptx",
@@ -47,8 +67,11 @@ class _Code:
     """Folders on the import path that the code or its environment put there."""
     names: dict[str, str] = field(default_factory=dict)
     """Variables that hold a path."""
+    choices: dict[str, list[str]] = field(default_factory=dict)
+    """Variables that hold one path after the other: of a loop, or of a function that is called."""
     found: list[Access] = field(default_factory=list)
-    prints: bool = False
+    reads: dict[int, list[str]] = field(default_factory=dict)
+    """`id` of a call that reads -> the paths it reads."""
 
     def value(self, node: ast.AST | None, depth: int = 0) -> str | None:
         """The text of an expression that is a path, as far as it can be told."""
@@ -83,7 +106,7 @@ class _Code:
 
     def _called(self, node: ast.Call, depth: int) -> str | None:
         """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
-        name = _callee(node.func)
+        name = callee(node.func)
         arguments = [self.value(argument, depth + 1) for argument in node.args]
         if (
             name in {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expandvars"}
@@ -122,16 +145,18 @@ class _Code:
             self.found.append(access)
 
 
-def _callee(node: ast.AST) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def python_accesses(
-    code: str, cwd: str | None, home: str | None, folders: Sequence[str] = ()
+    code: str,
+    cwd: str | None,
+    home: str | None,
+    folders: Sequence[str] = (),
+    *,
+    echoes: bool = False,
 ) -> list[Access]:
-    """What a Python text touches; code that does not parse is read line by line for imports."""
+    """What a Python text touches; code that does not parse is read line by line for imports.
+
+    `echoes` says that the value of the last line is shown, as a notebook does.
+    """
     state = _Code(cwd, home, [*folders, *([cwd] if cwd else [])])
     tree = _parse(code)
     if tree is None:
@@ -139,16 +164,61 @@ def python_accesses(
     nodes = list(ast.walk(tree))
     for node in nodes:
         _assignment(node, state)
+    _choices(nodes, state)
     for node in nodes:
         if isinstance(node, ast.Call):
             _call(node, state)
     for node in nodes:
         _import(node, state)
+    found = _used(tree, state, echoes=echoes)
     if _HEAD.search(code):
-        return [_seen(one, replace(one.view, cut=True)) for one in state.found]
+        return [_seen(one, replace(one.view, cut=True)) for one in found]
     if _PARTS.search(code):
-        return [_seen(one, one.view.pick()) for one in state.found]
-    return state.found
+        return [_seen(one, one.view.pick()) for one in found]
+    return found
+
+
+def _used(tree: ast.Module, state: _Code, *, echoes: bool) -> list[Access]:
+    """The accesses, by what becomes of the texts that are read."""
+    if not state.reads:
+        return state.found
+    uses = uses_of(tree, frozenset(state.reads), echoes=echoes)
+    shown: dict[str, str] = {}
+    for number, paths in state.reads.items():
+        for path in paths:
+            how = "run" if number in uses.run else uses.printed.get(number, "none")
+            if shown.get(path) != "all":
+                shown[path] = how if how != "none" else shown.get(path, how)
+    return [_shown_as(one, shown.get(one.path, "all")) for one in state.found]
+
+
+def _shown_as(access: Access, how: str) -> Access:
+    if access.kind != "read" or access.proof or how == "all":
+        return access
+    if how == "part":
+        return replace(access, view=access.view.pick())
+    if how == "run":
+        return replace(access, kind="import", note="its text is run")
+    return replace(access, shown=False, note="read and not printed")
+
+
+def _choices(nodes: Sequence[ast.AST], state: _Code) -> None:
+    """Variables of loops over a written list, and parameters of functions called by name."""
+    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+    for node in nodes:
+        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
+            items = node.iter.elts if isinstance(node.iter, ast.List | ast.Tuple) else []
+            _choose(node.target.id, items, state)
+        elif isinstance(node, ast.Call) and callee(node.func) in functions:
+            parameters = functions[callee(node.func)].args.args
+            for parameter, value in zip(parameters, node.args, strict=False):
+                _choose(parameter.arg, [value], state)
+
+
+def _choose(name: str, items: Sequence[ast.AST], state: _Code) -> None:
+    known = state.choices.setdefault(name, [])
+    known.extend(value for item in items if (value := state.value(item)) is not None)
+    del known[_MOST_CHOICES:]
 
 
 def _seen(access: Access, view: View) -> Access:
@@ -174,7 +244,7 @@ def _assignment(node: ast.AST, state: _Code) -> None:
 
 
 def _call(node: ast.Call, state: _Code) -> None:
-    name = _callee(node.func)
+    name = callee(node.func)
     if name in {"append", "insert", "extend"} and _is_path_list(node.func):
         _on_path(node, state)
     elif name in _LOADERS:
@@ -209,16 +279,36 @@ def _on_path(node: ast.Call, state: _Code) -> None:
 
 
 def _open(node: ast.Call, name: str, state: _Code) -> None:
+    mode = state.value(node.args[1]) if len(node.args) > 1 else None
+    writes = name == "open" and mode and _WRITES.match(mode)
+    for value in _paths_read(node, state):
+        if not value or "\n" in value:
+            continue
+        if writes:
+            state.add(value, "edit" if mode and "a" in mode else "write")
+        else:
+            state.add(value, "read")
+            state.reads.setdefault(id(node), []).append(state.path(value))
+
+
+def _paths_read(node: ast.Call, state: _Code) -> list[str]:
+    """The path that is opened, or each of them where a variable takes several values."""
     value = state.value(node.args[0]) if node.args else None
     if value is None and isinstance(node.func, ast.Attribute):
         value = state.value(node.func.value)
-    if not value or "\n" in value:
-        return
-    mode = state.value(node.args[1]) if len(node.args) > 1 else None
-    if name == "open" and mode and _WRITES.match(mode):
-        state.add(value, "edit" if "a" in mode else "write")
-    else:
-        state.add(value, "read")
+    if value is not None:
+        return [value]
+    found: list[str] = []
+    inside = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    for name in sorted(inside & state.choices.keys() - state.names.keys()):
+        for choice in state.choices[name]:
+            state.names[name] = choice
+            chosen = state.value(node.args[0]) if node.args else None
+            if chosen is None and isinstance(node.func, ast.Attribute):
+                chosen = state.value(node.func.value)
+            found.extend([chosen] if chosen else [])
+        state.names.pop(name, None)
+    return found
 
 
 def _glob(node: ast.Call, name: str, state: _Code) -> None:
@@ -237,17 +327,29 @@ def _glob(node: ast.Call, name: str, state: _Code) -> None:
 
 
 def _run(node: ast.Call, state: _Code) -> None:
-    """Words of a command line that are paths: the first is run, an interpreter runs the second."""
+    """A command line that the code runs: its program, or the script of an interpreter, is run;
+    what `cat` and the like are given is read, and printed if the output shows it."""
     if not node.args:
         return
     first = node.args[0]
     items: Iterable[ast.AST] = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
     texts = [state.value(item) for item in items]
     words = [word for text in texts if text for word in text.split()][:40]
+    program = words[0].rpartition("/")[2] if words else ""
     for word in words:
-        if "/" in word and "." in word.rpartition("/")[2]:
+        if "/" not in word or "." not in word.rpartition("/")[2]:
+            continue
+        if program in WHOLE_READERS or program in _LINE_READERS:
+            state.add(word, "read", via="shell", shown=_inherits(node))
+        elif program not in _MOVERS:
             state.add(word, "exec", via="shell")
             return
+
+
+def _inherits(node: ast.Call) -> bool:
+    """Whether what a child process prints goes to the screen."""
+    caught = {keyword.arg for keyword in node.keywords} & {"stdout", "capture_output"}
+    return not caught and callee(node.func) in {"run", "call", "check_call", "system"}
 
 
 def _import(node: ast.AST, state: _Code) -> None:

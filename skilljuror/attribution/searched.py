@@ -16,6 +16,7 @@ _PRINTED = re.compile(
 _AROUND = re.compile(r"^(?P<path>[^:\s`'\"{}<>|()]{1,500}?)-(?P<number>\d{1,7})-(?P<text>.*)$")
 _HEADING = re.compile(r"^(?:File: )?(?P<path>[^:\s`'\"{}<>|()]{1,500}\.\w{1,10}):?$")
 _UNDER = re.compile(r"^\s*(?:L|Line )?(?P<number>\d{1,7})[:-] ?(?P<text>.*)$")
+_ASKS_NUMBERS = re.compile(r"\s-(?!-)[a-zA-Z]*n|--line-number|\s--vimgrep")
 _NUMBER = re.compile(r"^(\d{1,7})[:-]")
 
 Printed = dict[tuple[str, str], tuple[Location, list[int], int]]
@@ -130,7 +131,8 @@ def _alone(touch: Touch, claim: Claim, output: Output, run: Gathered) -> Shown |
         return Shown("partial", match.ranges, ok=True, witness="both", quote=match.first[:120])
     if not any(line.strip() for line in lines) or output.error_for(claim.access.path):
         return None
-    numbers = [int(found[1]) for line in lines if (found := _NUMBER.match(line))]
+    told = claim.access.via != "shell" or bool(_ASKS_NUMBERS.search(claim.access.text))
+    numbers = [int(found[1]) for line in lines if told and (found := _NUMBER.match(line))]
     ranges = joined((n, n) for n in numbers) if len(numbers) == len(lines) else None
     if ranges is None and match is not None:
         ranges = match.ranges

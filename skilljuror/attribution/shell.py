@@ -331,7 +331,9 @@ def listing(command: Command) -> Word | None:
         named = _option(command, "-name", "-iname", "-path")
         pattern = f"{folders[0]}/**/{named}" if named else f"{folders[0]}/**"
         return Word(join(command.cwd, pattern) if folders[0] else pattern, glob=True)
-    if command.name in {"ls", "printf", "echo"} and operands:
+    if command.name in {"printf", "echo"} and operands:
+        return command.arguments[-1]
+    if command.name == "ls" and operands:
         last = command.arguments[-1]
         return last if last.glob else Word(f"{last.text}/*", glob=True)
     return None

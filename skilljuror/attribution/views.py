@@ -11,6 +11,7 @@ _SED_DELETE = re.compile(r"^(\d+)(?:,(\d+|\$))?d$")
 _SED_DROP = re.compile(r"^(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?!?d$")
 _SED_QUIT = re.compile(r"^(\d+)q$")
 _AWK_RANGE = re.compile(r"F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)")
+_AWK_ALL = re.compile(r"\{\s*(?:print|printf\b[^{}]*\$0[^{}]*|print\b[^{}]*\$0)\s*;?\s*\}\Z")
 _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d+)")
 
 
@@ -117,9 +118,8 @@ def awk_view(script: str) -> View:
         return View(spans=((int(ranged[1]), int(ranged[2])),))
     bounds = _AWK_BOUND.findall(script[:2000])
     if not bounds:
-        return (
-            WHOLE if script.strip() in {"1", "{print}", "{print $0}", "//"} else View(picked=True)
-        )
+        whole = script.strip() in {"1", "//"} or _AWK_ALL.match(script.strip()[:2000])
+        return WHOLE if whole else View(picked=True)
     first, last = 1, None
     for operator, number in bounds:
         value = int(number)

@@ -1,0 +1,65 @@
+"""Copies of and links to bundled files: a path outside a bundle that shows what lies inside."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from skilljuror.attribution.catalog import INNER, Catalog, Location
+from skilljuror.attribution.classes import is_root
+from skilljuror.attribution.paths import folder_of, is_glob, name_of, normal
+
+_SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""})
+"""Folders that were there before anything was copied into them."""
+
+
+@dataclass(slots=True)
+class Copies:
+    """What a run has copied or linked so far."""
+
+    catalog: Catalog
+    made: dict[str, str] = field(default_factory=dict)
+    """Path of a copy or link -> the path that it was made from."""
+
+    def add(self, copy: str, original: str, cwd: str | None) -> None:
+        """Remember a copy of a bundled file or folder, or of another copy."""
+        original = self.original(original) or original
+        if is_glob(original) or self.catalog.locate(original) is None:
+            return
+        copy = normal(copy)
+        self.made[normal(f"{copy}/{name_of(original)}")] = original
+        if not _was_there(copy, cwd):
+            self.made[copy] = original
+
+    def names(self) -> Iterator[str]:
+        """Last parts of the paths of copies."""
+        for path in self.made:
+            yield name_of(path)
+
+    def original(self, path: str) -> str | None:
+        """The path that a copy stands for."""
+        rest, at = "", path
+        while at:
+            if at in self.made:
+                return normal(f"{self.made[at]}/{rest}") if rest else self.made[at]
+            rest = f"{name_of(at)}/{rest}" if rest else name_of(at)
+            at = folder_of(at) if at != "/" else ""
+        return None
+
+    def locate(self, path: str) -> Location | None:
+        """The resource that a copy stands for; a copied folder may hold other files too, so only
+        what a skill is known to have, or usually has, counts."""
+        if not self.made or (original := self.original(path)) is None:
+            return None
+        location = self.catalog.locate(original)
+        if location is None or path in self.made or location.folder:
+            return location
+        resource = location.resource
+        usual = is_root(resource) or resource.partition("/")[0] in INNER
+        known = self.catalog.has(location.skill, resource)
+        return location if known or (usual and not self.catalog.known) else None
+
+
+def _was_there(folder: str, cwd: str | None) -> bool:
+    """Whether the target of a copy is surely a folder that holds other things."""
+    if folder in _SHARED or folder == cwd:
+        return True
+    return bool(cwd) and f"{cwd}/".startswith(f"{folder}/")
