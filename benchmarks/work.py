@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.metrics.process import step_text
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.discover import discover
 from skilljuror.parsers.read import read
@@ -33,9 +32,9 @@ def attributed(portion: Portion) -> int:
 
 def counted(portion: Portion) -> int:
     """Parse and count tokens; the number of runs."""
-    from skilljuror import tokens
+    from skilljuror.pipeline.counting import step_tokens
 
-    return sum(1 for run in _runs(portion) if [tokens.count(step_text(step)) for step in run.steps])
+    return sum(1 for run in _runs(portion) if step_tokens(run) is not None)
 
 
 def _runs(portion: Portion) -> Iterator[Trajectory]:

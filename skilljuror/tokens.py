@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 from importlib.util import find_spec
@@ -22,6 +23,10 @@ VOCABULARIES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
 }
 ESTIMATOR = "estimate-v1"
+LONG_BLANK = 50_000
+"""Blanks in a row above which a text is counted in pieces, which may add a token for each: the
+tokenizer's pattern overflows its stack somewhere above 300,000."""
+_LONG_BLANK = re.compile(rf"[^\S\r\n]{{{LONG_BLANK}}}")
 _PIECE = re.compile(r"[A-Za-z]+|\d+|[^\sA-Za-z\d]+")
 
 
@@ -42,7 +47,17 @@ def count(text: str, name: str = "o200k_base") -> int:
     encoder = _encoder(name)
     if encoder is None:
         return estimate(text)
-    return len(encoder.encode_ordinary(text))
+    return sum(len(encoder.encode_ordinary(part)) for part in _parts(text))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text, cut where blanks go on for too long."""
+    at = 0
+    if len(text) > LONG_BLANK:
+        for blanks in _LONG_BLANK.finditer(text):
+            yield text[at : blanks.end()]
+            at = blanks.end()
+    yield text[at:]
 
 
 def estimate(text: str) -> int:

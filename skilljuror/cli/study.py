@@ -85,6 +85,9 @@ def ingest(
         str | None, typer.Option("--since", metavar="DATE", help="Only files changed since.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Read the usual folders unasked.")] = False,
+    count_tokens: Annotated[
+        bool, typer.Option("--count-tokens", help="Count the tokens of every step exactly: slow.")
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -94,11 +97,13 @@ def ingest(
 
     with progress(json) as listener:
         if not paths and is_planned(study):
-            summary = ingest_trials(study, jobs=jobs, progress=listener)
+            summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:
             chosen = paths or _usual_folders(yes)
             moment = _moment(since)
-            summary = ingest_logs(study, chosen, since=moment, jobs=jobs, progress=listener)
+            summary = ingest_logs(
+                study, chosen, since=moment, jobs=jobs, count_tokens=count_tokens, progress=listener
+            )
     emit(summary, json, lambda: _tell_ingest(summary, study))
     if summary.errors:
         raise typer.Exit(1)

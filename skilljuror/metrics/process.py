@@ -34,15 +34,11 @@ def measure(context: TrialContext) -> Iterator[Measure]:
     return rows(context, answers)
 
 
-def step_text(step: Step) -> str:
-    """The text of a step: what the agent said, its calls' arguments, what came back.
+def step_parts(step: Step) -> list[str]:
+    """The texts of a step: what the agent said, its calls' arguments, what came back.
 
-    Reasoning is left out, because most logs hide it.
+    Reasoning is left out, because most logs hide it. Some may be empty.
     """
-    return "\n".join(part for part in _parts(step) if part)
-
-
-def _parts(step: Step) -> list[str]:
     parts = [step.text]
     for call in step.calls:
         parts += [_arguments(call), call.result.text if call.result else ""]
@@ -73,7 +69,7 @@ def _text_share(touched: set[tuple[str, int]], steps: tuple[Step, ...]) -> Answe
     if not steps:
         return "no_steps"
     if not touched:
-        return 0.0 if any(part for step in steps for part in _parts(step)) else "no_text"
+        return 0.0 if any(part for step in steps for part in step_parts(step)) else "no_text"
     sizes = [_bytes(step) for step in steps]
     related = [(step.agent, step.index) in touched for step in steps]
     return share(sum(compress(sizes, related)), sum(sizes), "no_text")
@@ -81,7 +77,7 @@ def _text_share(touched: set[tuple[str, int]], steps: tuple[Step, ...]) -> Answe
 
 def _bytes(step: Step) -> int:
     """Bytes of a step's text, without putting it together."""
-    parts = [len(part) if part.isascii() else _encoded(part) for part in _parts(step) if part]
+    parts = [len(part) if part.isascii() else _encoded(part) for part in step_parts(step) if part]
     return sum(parts) + max(0, len(parts) - 1)
 
 

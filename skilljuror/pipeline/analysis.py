@@ -24,8 +24,13 @@ def analyse(
     record: "TrialRecord | None" = None,
     manifest: SkillManifest | None = None,
     units: Sequence[MappedUnit] = (),
+    *,
+    count_tokens: bool = False,
 ) -> Ingested:
-    """Everything the database keeps of one trial, or of one foreign run (no record)."""
+    """Everything the database keeps of one trial, or of one foreign run (no record).
+
+    `count_tokens` counts those of every step, which is the one slow measure.
+    """
     if trajectory is None:
         context = TrialContext(trial=name, record=record, manifest=manifest)
         return Ingested(trajectory=None, measures=measures_of(context))
@@ -39,6 +44,7 @@ def analyse(
         events=found.events,
         exposure=exposure,
         manifest=found.manifest,
+        step_tokens=_step_tokens(trajectory) if count_tokens else {},
     )
     return Ingested(
         trajectory=trajectory_row(trajectory, name if record else None),
@@ -48,6 +54,12 @@ def analyse(
         measures=measures_of(context),
         exposure=exposure,
     )
+
+
+def _step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
+    from skilljuror.pipeline.counting import step_tokens  # loaded only where tokens are counted
+
+    return step_tokens(trajectory)
 
 
 def measures_of(context: TrialContext) -> tuple[Measure, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from skilljuror import tokens
 from skilljuror.files import RunFolder, data_dir
 from skilljuror.pipeline.ingest import ingest_trials
 from skilljuror.pipeline.judging import judge_study
@@ -42,7 +43,7 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
     begun = time.monotonic()
     study_file = data_dir("examples") / "study.yaml"
     run = run_study(study_file, folder, jobs=jobs, progress=progress)
-    ingest_trials(folder, jobs=jobs, progress=progress)
+    ingest_trials(folder, jobs=jobs, count_tokens=tokens.available(), progress=progress)
     judge_study(folder, "tracing", jobs=jobs, progress=progress)
     report = report_study(folder, progress=progress)
     return DemoSummary(

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.discover import discover, families_at, families_of
 from skilljuror.pipeline.analysis import analyse
+from skilljuror.pipeline.counting import refuse_estimates
 from skilljuror.pipeline.logs import (
     ReadLogs,
     group_captures,
@@ -163,6 +165,7 @@ class _Before:
 class _TrialJob(Struct, frozen=True):
     study: Path
     trial: str
+    count_tokens: bool
 
 
 class _TrialRows(Struct, frozen=True):
@@ -171,11 +174,18 @@ class _TrialRows(Struct, frozen=True):
     run: Ingested
 
 
-def ingest_trials(study: Path, *, jobs: int = 1, progress: Listener = silent) -> IngestSummary:
-    """Everything a study's folder holds into its database; doing it again changes nothing."""
+def ingest_trials(
+    study: Path, *, jobs: int = 1, count_tokens: bool = False, progress: Listener = silent
+) -> IngestSummary:
+    """Everything a study's folder holds into its database; doing it again changes nothing.
+
+    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    """
+    if count_tokens:
+        refuse_estimates()
     folder = RunFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
-    work = [_TrialJob(study, trial) for trial in folder.finished_trials()]
+    work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     tally = _Tally()
     with open_write(folder.database) as store:
         store.put_plan(plan)
@@ -209,7 +219,10 @@ def _builds(folder: RunFolder, plan: StudyPlan) -> Iterator[tuple[BuildRecord, l
 
 def _read_trial(job: _TrialJob) -> _TrialRows:
     trial = read_trial(job.study, job.trial)
-    found = analyse(job.trial, trial.trajectory, trial.record, trial.manifest, trial.units)
+    found = analyse(
+        job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
+        count_tokens=job.count_tokens,
+    )  # fmt: skip
     return _TrialRows(trial.record, trial.sources, found)
 
 
@@ -219,9 +232,15 @@ def ingest_logs(
     *,
     since: float | None = None,
     jobs: int = 1,
+    count_tokens: bool = False,
     progress: Listener = silent,
 ) -> IngestSummary:
-    """Foreign logs into a database of their own (observed mode); doing it again changes nothing."""
+    """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
+
+    `count_tokens` as for `ingest_trials`.
+    """
+    if count_tokens:
+        refuse_estimates()
     gone = [str(path) for path in paths if not path.exists()]
     if gone:
         raise UsageError(
@@ -239,7 +258,8 @@ def ingest_logs(
         store.put_sources(unread)
         tally.sources(unread)
         done = 0
-        for batch in _batches(in_order(read_portion, portions(groups), jobs), _rows_of_logs):
+        work = partial(read_portion, count_tokens=count_tokens)
+        for batch in _batches(in_order(work, portions(groups), jobs), _rows_of_logs):
             _put_logs(store, tally, before, [answer for _, answers in batch for answer in answers])
             done += sum(len(portion) for portion, _ in batch)
             progress(Progress("ingest", done, len(groups)))

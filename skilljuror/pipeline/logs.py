@@ -118,9 +118,11 @@ def _size(found: Found) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def read_portion(groups: tuple[LogGroup, ...]) -> tuple[ReadLogs, ...]:
+def read_portion(
+    groups: tuple[LogGroup, ...], *, count_tokens: bool = False
+) -> tuple[ReadLogs, ...]:
     """Read groups one after another; what crosses from a worker to the main process."""
-    return tuple(map(read_group, groups))
+    return tuple(read_group(group, count_tokens=count_tokens) for group in groups)
 
 
 def session_hint(found: Found) -> str:
@@ -128,14 +130,15 @@ def session_hint(found: Found) -> str:
     return found.session or str(found.source.path)
 
 
-def read_group(group: LogGroup) -> ReadLogs:
+def read_group(group: LogGroup, *, count_tokens: bool = False) -> ReadLogs:
     """Parse a group, count each run once and analyse what is counted."""
     rows, runs = _runs(group)
     counted: list[Ingested] = []
     lost: dict[str, str] = {}
     for choice, parsed in runs:
         if choice.kept:
-            counted.append(analyse(choice.key, _kept(choice, parsed)))
+            run = _kept(choice, parsed)
+            counted.append(analyse(choice.key, run, count_tokens=count_tokens))
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}
