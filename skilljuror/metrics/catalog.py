@@ -66,7 +66,10 @@ CATALOG: dict[str, Definition] = {
     "resource_events": Definition("Events that are a use of a resource", "events", "§4", _SUB),
     "failed_events": Definition("Uses that failed: wrong path, unknown Skill, exit status", "events", "own", _SUB),
     "phantom_events": Definition("Uses of a path that the bundle does not have", "events", "own", _SUB),
-    "log_complete": Definition("The log is not cut off", "flag", "own"),
+    "log_complete": Definition(
+        "The log goes on to the end of the run: not cut off, and nobody waits for an answer",
+        "flag", "own",
+    ),
     # timing
     "skill_steps_in_third": Definition(
         "Skill-related steps whose midpoint falls into one third of the run", "steps", "§3.7",

@@ -204,7 +204,7 @@ class Trajectory(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     """What the parser could not make sense of, one line each."""
     complete: bool = True
-    """False when the log is cut off."""
+    """False when the log is cut off: in the middle of a record, or before the end of the run."""
     session: str | None = None
     """Session id that several captures of one run share."""
 

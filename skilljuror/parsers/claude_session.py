@@ -10,6 +10,7 @@ from skilljuror.models.trajectory import OfferedSkill, Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.claude_messages import ClaudeMessages, ClaudeRecord
 from skilljuror.parsers.drafts import MAIN, RunDraft, total_usage
+from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import epoch, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.peek import peek
@@ -70,6 +71,7 @@ class ClaudeSession:
                 f"{str(source.path)!r} has no record with a sessionId and a uuid",
                 file=str(source.path),
             )
+        run.complete = run.complete and (reader.failed or is_answered(run))
         key = "/".join(filter(None, (reader.session, reader.alone)))
         yield run.freeze(
             trajectory=key,
@@ -120,6 +122,8 @@ class _Reader:
         self.cwd: str | None = None
         self.alone: str | None = None
         """Id of the sub-agent whose file was given without its session."""
+        self.failed = False
+        """Whether the last answer so far was an error of the API."""
         self._moment: float | None = None
         """Time of the record being read."""
         self._seen: set[str] = set()
@@ -183,7 +187,10 @@ class _Reader:
         self.messages.user(self._record(line, entry, self._agent(entry)))
 
     def _assistant(self, line: int, entry: dict[str, Any]) -> None:
-        if entry.get("isApiErrorMessage") is True:
+        failed = entry.get("isApiErrorMessage") is True
+        if self._agent(entry) == MAIN:
+            self.failed = failed
+        if failed:
             shown = text(record(entry.get("message")).get("content"))
             self.run.warnings.append(f"line {line}: API error: {shown[:200]}")
         self.messages.assistant(self._record(line, entry, self._agent(entry)))

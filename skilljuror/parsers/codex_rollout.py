@@ -18,6 +18,7 @@ from skilljuror.parsers.codex_messages import add_developer_message, add_user_me
 from skilljuror.parsers.codex_output import read_output
 from skilljuror.parsers.codex_usage import UsageMeter
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
+from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import epoch, number, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.peek import peek
@@ -77,6 +78,7 @@ class CodexRollout:
             child.read(path)
             usages.append(child.meter.total)
         thread = str(main.meta["id"])
+        run.complete = run.complete and (main.over or is_answered(run))
         yield run.freeze(
             trajectory=thread,
             session=thread,
@@ -136,6 +138,8 @@ class _Thread:
         self._last: StepDraft | None = None
         self._running: dict[str, CallDraft] = {}
         """Commands still running, by the session id that write_stdin polls."""
+        self.over = False
+        """Whether the last turn so far was ended, by the agent or by a person."""
         self._items = {
             "message": self._message,
             "reasoning": self._reasoning,
@@ -198,6 +202,7 @@ class _Thread:
         reader(line, stamp, payload)
 
     def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepDraft:
+        self.over = False
         if self._open is None:
             self._open = self._last = self.run.step(self._name, line, epoch(stamp))
             self._open.model = self.model
@@ -211,6 +216,7 @@ class _Thread:
             self._step(line, stamp, payload).said.append(said)
             return
         self._open = None
+        self.over = False
         if role == "user":
             add_user_message(self.run, self._name, line, payload)
         else:
@@ -290,7 +296,7 @@ class _Thread:
         elif kind == "task_complete":
             self._task_complete(line, payload)
         elif kind == "turn_aborted":
-            self._open = None
+            self._open, self.over = None, True
         else:
             self.run.skipped[f"event_msg/{kind}"] += 1
 
@@ -314,7 +320,7 @@ class _Thread:
         )
 
     def _task_complete(self, line: int, payload: dict[str, Any]) -> None:
-        self._open = None
+        self._open, self.over = None, True
         error = string(record(payload.get("error")).get("message"))
         if error:
             self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")

@@ -9,6 +9,7 @@ from skilljuror.models.trajectory import Result, Trajectory, Usage
 from skilljuror.parsers.available_skills import add_available_skills
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
+from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import count, epoch, record, rows, string, text
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.numbered import strip_numbers
@@ -50,6 +51,7 @@ class CopilotCli:
         for line, entry in lines:
             reader.record(line, entry)
         run.close(lines)
+        run.complete = run.complete and (reader.over or is_answered(run))
         session = string(reader.start.get("sessionId"))
         if session is None:
             problem = f"{str(source.path)!r} has no session.start record with a sessionId"
@@ -75,6 +77,8 @@ class _Reader:
         self.start: dict[str, Any] = {}
         self.model: str | None = None
         self.totals: list[Usage] = []
+        self.over = False
+        """Whether the session was ended or broken off, and nothing came after it."""
         self._steps: dict[str, StepDraft] = {}
         self._running: dict[str, CallDraft] = {}
         """Commands still running, by the shell id that read_bash polls."""
@@ -94,6 +98,7 @@ class _Reader:
         """Read one record."""
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
+        self.over = kind in {"session.shutdown", "abort"}
         moment = epoch(entry.get("timestamp"))
         self.run.seen_at(moment)
         if reader is None:

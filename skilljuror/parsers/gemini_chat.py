@@ -13,6 +13,7 @@ from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document
 from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, patched, total_usage
+from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import count, epoch, record, rows, string, text
 from skilljuror.parsers.gemini_results import read_result
 from skilljuror.parsers.lines import JsonLines
@@ -45,6 +46,7 @@ class GeminiChat:
             run.file = index
             _Chat(run, None).read(path)
         _join_children(run)
+        run.complete = run.complete and is_answered(run)
         yield run.freeze(
             trajectory=main.session,
             session=main.session,

@@ -11,6 +11,7 @@ from skilljuror.models.trajectory import Result, Trajectory, Usage
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document, Element
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import count, epoch, number, record, rows, string, text
 from skilljuror.parsers.numbered import strip_numbers
 from skilljuror.parsers.peek import peek
@@ -44,6 +45,7 @@ class OpenCode:
         for index, path in enumerate(source.siblings, 1):
             run.file = index
             _read(run, path, None)
+        run.complete = run.complete and is_answered(run)
         session = string(info.get("id"))
         if session is None:
             problem = f"{str(source.path)!r} has no info with an id"
