@@ -20,10 +20,10 @@ from skilljuror.attribution.found import Finding
 from skilljuror.attribution.gather import Gathered, Touch, gather
 from skilljuror.attribution.injected import message_findings, skill_findings
 from skilljuror.attribution.searched import outside, search_findings
-from skilljuror.attribution.split import Segment
+from skilljuror.attribution.split import Parts
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
-from skilljuror.models.trajectory import Call, Trajectory
+from skilljuror.models.trajectory import Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
     for claim in touch.claims:
         if claim.access.kind == "search":
             continue
-        shown = _shown(touch.call, claim, output, run, parts)
+        shown = _shown(touch, claim, output, run, parts)
         if shown.witness == "both" and _shown_by_another(claim, touch):
             shown = Shown("none", None, output.ok, note=claim.access.note)
         if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
@@ -120,13 +120,13 @@ def _missing(claim: Claim, shown: Shown, output: Output) -> bool:
     return lost and output.error_for(claim.access.path) is not None
 
 
-def _shown(
-    call: Call, claim: Claim, output: Output, run: Gathered, parts: dict[int, Segment]
-) -> Shown:
+def _shown(touch: Touch, claim: Claim, output: Output, run: Gathered, parts: Parts) -> Shown:
+    call, alone = touch.call, len(touch.claims) == 1
     kind = claim.access.kind
     if kind == "read":
-        if call.action in {"read", "other"}:
-            return tool_read(call, claim, run.prints, trusted=run.catalog.known)
+        if call.action in {"read", "other"} and claim.access.shown:
+            shown = tool_read(call, claim, run.prints, trusted=run.catalog.known)
+            return shown if alone or shown.witness == "both" else replace(shown, lines=None)
         foreign = run.catalog.known and not run.catalog.has(*claim.key)
         segment = parts.get(claim.order)
         return read_shown(claim, output, run.prints, segment, foreign=foreign)

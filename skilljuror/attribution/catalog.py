@@ -181,8 +181,8 @@ class Catalog:
             return None
         found = [
             (tail, path)
-            for tail, paths in self.resources.items()
-            for path in paths.values()
+            for tail in {**self.resources, **self.mentioned}
+            for path in {*self.resources.get(tail, {}).values(), *self.mentioned.get(tail, ())}
             if f"/{tail}/{path}".lower().endswith("/" + end.lower())
         ]
         if len(found) != 1:

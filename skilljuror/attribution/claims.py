@@ -14,6 +14,7 @@ from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
 from skilljuror.attribution.shell import Shell, read_shell
+from skilljuror.attribution.spelling import deed_of, slashed, typed
 from skilljuror.attribution.views import View
 from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
@@ -87,6 +88,8 @@ class Claims:
     def _accesses(self, call: Call, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
+        if call.action == "poll":
+            return self._typed(call)
         patch = call.written or str(call.arguments.get("input", ""))
         if call.action in {"edit", "other"} and "*** Begin Patch" in patch:
             return patch_accesses(patch, call.workdir or self.cwd)
@@ -102,7 +105,7 @@ class Claims:
         return [self._tool(call)]
 
     def _command(self, call: Call, agent: str) -> list[Access]:
-        text = (call.command or "")[:MAX_COMMAND]
+        text = slashed((call.command or "")[:MAX_COMMAND])
         folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
         if not self._relevant(text, folder):
             return []
@@ -112,6 +115,14 @@ class Claims:
         commands = shell.read(text)
         self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
+
+    def _typed(self, call: Call) -> list[Access]:
+        """What is typed into a shell that is running already."""
+        text = typed(call)
+        if not text or not self._relevant(text, None):
+            return []
+        commands = unwrap(Shell(self._folder(call), self.home).read(text), self.home)
+        return command_accesses(list(commands), self.home)
 
     def _variables(self) -> dict[str, tuple[Word, ...]]:
         """Variables that agents set for their shells."""
@@ -172,17 +183,18 @@ class Claims:
         )
 
     def _unknown_tool(self, call: Call) -> list[Access]:
-        """A tool nobody here knows, given paths: a read, if content comes back."""
+        """A tool nobody here knows, given paths: its name tells what it does with them."""
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         several = call.arguments.get("paths") or call.arguments.get("include")
         values = [*given, *(several if isinstance(several, list) else ())]
+        kind, shown = deed_of(call.name)
         found: dict[str, Access] = {}
         for value in values:
             if isinstance(value, str) and 0 < len(value) < 1000:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
                 text = f"{call.name} {value}"
-                access = Access(path, "read", "read-tool", strict=True, text=text)
-                found.setdefault(path, replace(access, glob=is_glob(path)))
+                access = Access(path, kind, "read-tool", strict=kind == "read", text=text)
+                found.setdefault(path, replace(access, glob=is_glob(path), shown=shown))
         return list(found.values())
 
     def _locations(self, access: Access, shown: str) -> list[Location]:

@@ -26,6 +26,7 @@ from skilljuror.attribution.programs import (
 )
 from skilljuror.attribution.ranges import (
     awk_range,
+    content_range,
     end_range,
     operands_of,
     option_of,
@@ -246,6 +247,18 @@ def _awk(pipeline: Pipeline, command: Command) -> None:
     pipeline.read(command, *awk_range(command))
 
 
+def _content(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *content_range(command))
+
+
+def _make(pipeline: Pipeline, command: Command) -> None:
+    """`make` runs a file of rules."""
+    folder, file = option_of(command, "-C"), option_of(command, "-f")
+    rules = f"{folder}/{file or 'Makefile'}" if folder else file or "Makefile"
+    pipeline.hide()
+    pipeline.done.append(pipeline.access(command, Word(rules), "exec"))
+
+
 def _picker(pipeline: Pipeline, command: Command) -> None:
     valued, skip = PICKERS[command.name]
     files = operands_of(command, valued)[skip:]
@@ -324,6 +337,8 @@ _HANDLERS: dict[str, _Handler] = {
     "tail": _tail,
     "sed": _sed,
     "gsed": _sed,
+    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), _content),
+    **dict.fromkeys(("make", "gmake"), _make),
     "awk": _awk,
     "gawk": _awk,
     "mawk": _awk,

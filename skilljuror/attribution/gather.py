@@ -11,6 +11,7 @@ from skilljuror.attribution.content import Fingerprints, Key
 from skilljuror.attribution.discover import cwd_of
 from skilljuror.attribution.evidence import Output, output_of, succeeded
 from skilljuror.attribution.names import learn_links, learn_listing
+from skilljuror.attribution.spelling import typed
 from skilljuror.attribution.split import Segment, segments
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
@@ -90,7 +91,7 @@ def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> No
     running: dict[tuple[str, str], Touch] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
-            if call.action == "poll" and _polled(call, step, running):
+            if call.action == "poll" and not typed(call) and _polled(call, step, running):
                 continue
             named, accesses = claims.of(call, step.agent, result.text if result else "")
             touch = Touch(step, call, result, named, accesses, len(found.touches))

@@ -17,7 +17,6 @@ WHOLE_READERS: dict[str, frozenset[str]] = {
     "glow": frozenset({"-w", "-s"}),
     "mdcat": frozenset(),
     "zcat": frozenset(),
-    "Get-Content": frozenset(),
     "type": frozenset(),
     "dos2unix": frozenset(),
     "rev": frozenset(),
@@ -49,7 +48,8 @@ PICKERS: dict[str, tuple[frozenset[str], int]] = {
 """
 NAMERS = frozenset(
     {"ls", "tree", "stat", "file", "wc", "du", "md5sum", "sha256sum", "sha1sum",
-     "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "fd", "fdfind", "find", "cksum"}
+     "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "Get-ChildItem", "gci",
+     "fd", "fdfind", "find", "cksum"}
 )  # fmt: skip
 """Programs that print names, sizes or digests but no content."""
 SILENT = frozenset(

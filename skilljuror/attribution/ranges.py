@@ -114,3 +114,26 @@ def awk_range(command: Command) -> Range:
     """`awk`: the program says which lines, as far as their numbers do."""
     operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
     return operands[1:], awk_view(operands[0].text if operands else "")
+
+
+def content_range(command: Command) -> Range:
+    """PowerShell's `Get-Content -TotalCount 5 a` and `Select-Object -First 5`."""
+    first = option_of(command, "-TotalCount", "-Head", "-First")
+    last = option_of(command, "-Tail", "-Last")
+    view = WHOLE
+    if first is not None:
+        view = WHOLE.head(_number(first) or 0)
+    elif last is not None:
+        view = WHOLE.tail(_number(last) or 0)
+    valued = {
+        "-TotalCount",
+        "-Head",
+        "-First",
+        "-Tail",
+        "-Last",
+        "-Encoding",
+        "-ReadCount",
+        "-Skip",
+    }
+    files = operands_of(command, frozenset(valued))
+    return ([] if command.name == "Select-Object" else files), view

@@ -13,6 +13,8 @@ from skilljuror.attribution.paths import name_of
 _HEADER = re.compile(r"^==> (.{1,500}) <==$")
 
 Segment = tuple[str, ...]
+Parts = dict[int, Segment]
+"""Order of a claim -> the lines that are surely its own."""
 
 
 def printing(claims: Sequence[Claim]) -> list[Claim]:

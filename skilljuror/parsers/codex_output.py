@@ -2,7 +2,10 @@
 
 import re
 
+import orjson
+
 from skilljuror.models.trajectory import Result
+from skilljuror.parsers.fields import number, record, rows, string
 
 _FRAME = re.compile(
     r"Chunk ID: \w+\nWall time: (?P<wall>\d+(?:\.\d+)?) seconds?\n"
@@ -20,22 +23,63 @@ _PATCH_FRAME = re.compile(
 """The frame around the output of apply_patch and of tools of other servers."""
 _FAILURES = ("unsupported call: ", "apply_patch verification failed", "write_stdin failed: ",
              "failed to parse function arguments", "exec_command failed")  # fmt: skip
+_OLDER = '{"output":'
+"""How the output of an older version's shell begins."""
+_PIECES = '[{"type":"text"'
+"""How the answer of another server's tool begins."""
 
 
 def read_output(shown: str, line: int) -> tuple[Result, str | None]:
     """(the result, the session id of a command that is still running)."""
+    if shown.startswith(_OLDER):
+        older = _older(shown, line)
+        if older is not None:
+            return older, None
     frame = _FRAME.match(shown) or _PATCH_FRAME.match(shown)
     if frame is None:
         ok = False if shown.startswith(_FAILURES) else None
         return Result(text=shown, line=line, ok=ok), None
-    code = frame["code"]
+    wall, code = frame.group("wall", "code")
     exit_code = None if code is None else int(code)
     result = Result(
         text=shown,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
-        clean=shown[frame.end() :],
-        seconds=float(frame["wall"]),
+        clean=_served(shown[frame.end() :]),
+        seconds=float(wall),
     )
-    return result, frame.groupdict().get("running")
+    return result, frame["running"] if frame.re is _FRAME else None
+
+
+def _older(shown: str, line: int) -> Result | None:
+    """The object with output and exit code that older versions wrote; None for anything else."""
+    try:
+        found = record(orjson.loads(shown))
+    except orjson.JSONDecodeError:
+        return None
+    text, facts = found.get("output"), record(found.get("metadata"))
+    if not isinstance(text, str):
+        return None
+    code = facts.get("exit_code")
+    exit_code = code if isinstance(code, int) else None
+    return Result(
+        text=shown,
+        line=line,
+        exit_code=exit_code,
+        ok=None if exit_code is None else exit_code == 0,
+        clean=text,
+        seconds=number(facts.get("duration_seconds")),
+    )
+
+
+def _served(text: str) -> str:
+    """The text of an answer that comes as a JSON list of pieces."""
+    if not text.replace(" ", "", 20).startswith(_PIECES):
+        return text
+    try:
+        pieces = rows(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return text
+    texts = [string(record(piece).get("text")) for piece in pieces]
+    return "\n".join(one for one in texts if one is not None)

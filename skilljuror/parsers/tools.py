@@ -1,5 +1,8 @@
 """The tools of every agent, spelled one way: what kind of action, and which argument means what."""
 
+import re
+import shlex
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -51,6 +54,12 @@ TOOLS: dict[str, Tool] = {
 }  # fmt: skip
 
 _OTHER = Tool("other")
+_SCRIPT_OPTIONS = {
+    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "fish"), re.compile(r"-[a-z]*c")),
+    **dict.fromkeys(("powershell", "pwsh"), re.compile(r"-c(?:ommand)?", re.IGNORECASE)),
+    "cmd": re.compile(r"/[ck]", re.IGNORECASE),
+}
+"""Shells, and the option whose value is a script."""
 _EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit"}
 _EDITOR_ALIASES = {"write": "write", "undo_edit": "edit"}
 _EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"})
@@ -96,11 +105,17 @@ def _shell(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
 
 
 def _argv(value: Any) -> str | None:
-    """The script of `["bash", "-lc", script]`, else the words joined by blanks."""
+    """The script of `["bash", "-lc", script]`, else the words, quoted as a shell needs them."""
     words = [word for word in rows(value) if isinstance(word, str)]
-    if len(words) == 3 and words[1] in {"-c", "-lc"}:
-        return words[2]
-    return " ".join(words) if words else None
+    if not words:
+        return None
+    shell = words[0].replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    option = _SCRIPT_OPTIONS.get(shell)
+    if option is not None:
+        for word, script in pairwise(words):
+            if option.fullmatch(word):
+                return script
+    return shlex.join(words)
 
 
 def _read(arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Tools of every agent, spelled one way."""
 
+import json
+
 import pytest
 
 from skilljuror.models.trajectory import Result
@@ -18,6 +20,11 @@ from skilljuror.parsers.usages import usage_of_response
         ("exec_command", {"cmd": "ls", "workdir": "/w"}, {"action": "shell", "command": "ls", "workdir": "/w"}),
         ("shell", {"command": ["bash", "-lc", "ls | wc"]}, {"action": "shell", "command": "ls | wc", "workdir": None}),
         ("shell", {"command": ["ls", "-l"]}, {"action": "shell", "command": "ls -l", "workdir": None}),
+        ("shell", {"command": ["cat", "my notes.md"]}, {"action": "shell", "command": "cat 'my notes.md'", "workdir": None}),
+        ("shell", {"command": ["python3", "-c", "print(1)"]}, {"action": "shell", "command": "python3 -c 'print(1)'", "workdir": None}),
+        ("shell", {"command": ["/bin/bash", "--noprofile", "-lc", "ls"]}, {"action": "shell", "command": "ls", "workdir": None}),
+        ("shell", {"command": ["bash", "-l", "-c", "ls"]}, {"action": "shell", "command": "ls", "workdir": None}),
+        ("shell", {"command": ["powershell.exe", "-NoProfile", "-Command", "ls"]}, {"action": "shell", "command": "ls", "workdir": None}),
         ("Bash", {"command": "ls"}, {"action": "shell", "command": "ls", "workdir": None}),
         ("run_shell_command", {"command": "ls", "dir_path": "/w"}, {"action": "shell", "command": "ls", "workdir": "/w"}),
         ("bash_command", {"keystrokes": "ls\n"}, {"action": "shell", "command": "ls\n", "workdir": None}),
@@ -53,6 +60,21 @@ def test_patch_names_its_first_file():
     heredoc = call_fields("exec_command", {"cmd": f"apply_patch <<'P'\n{patch}\nP"})
     assert (heredoc["action"], heredoc["path"]) == ("edit", "a/b.md")
     assert heredoc["command"].startswith("apply_patch")
+
+
+@pytest.mark.parametrize("text", ["a\nb\n", ""])
+def test_codex_output_of_older_versions_is_an_object(text):
+    shown = json.dumps({"output": text, "metadata": {"exit_code": 3, "duration_seconds": 0.5}})
+    result, running = read_output(shown, 7)
+    assert (result.clean, result.exit_code, result.ok) == (text, 3, False)
+    assert (result.seconds, running) == (0.5, None)
+    assert read_output('{"output": 1}', 7)[0].clean is None
+
+
+def test_codex_output_of_another_server_is_a_list_of_pieces():
+    pieces = json.dumps([{"type": "text", "text": "a\nb"}, {"type": "text", "text": "c"}])
+    result, _ = read_output(f"Wall time: 0.1 seconds\nOutput:\n{pieces}", 7)
+    assert result.clean == "a\nb\nc"
 
 
 FRAME = "Chunk ID: ab12\nWall time: 1.5 seconds\nProcess exited with code 2\nOriginal token count: 3\nOutput:\n"

@@ -1,0 +1,53 @@
+"""What calls say in spellings of their own: Windows paths, names of other servers' tools."""
+
+import re
+
+from skilljuror.models.events import EventKind
+from skilljuror.models.trajectory import Call
+
+_WINDOWS = re.compile(
+    r"\b[A-Za-z]:\\\w|\\(?:\.claude|\.codex|\.agents?|\.gemini|\.github|skills)\\"
+)
+_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WRITES = frozenset({"write", "create", "save", "put"})
+_EDITS = frozenset(
+    {"edit", "replace", "update", "patch", "insert", "append", "delete", "remove", "move", "rename", "modify"}
+)  # fmt: skip
+_NAMES = frozenset({
+    "list",
+    "ls",
+    "tree",
+    "directory",
+    "info",
+    "stat",
+    "exists",
+    "metadata",
+    "glob",
+})
+_READS = frozenset(
+    {"read", "get", "view", "open", "cat", "fetch", "load", "show", "file", "files", "content",
+     "contents", "resource", "text"}
+)  # fmt: skip
+
+
+def slashed(command: str) -> str:
+    """A command with the paths of Windows written with slashes."""
+    return command.replace("\\", "/") if _WINDOWS.search(command) else command
+
+
+def deed_of(tool: str) -> tuple[EventKind, bool]:
+    """What a tool does with the paths it is given, and whether it answers with their text."""
+    words = {word.lower() for word in _NAME.findall(tool)}
+    if words & _WRITES:
+        return "write", False
+    if words & _EDITS:
+        return "edit", False
+    if words & _NAMES:
+        return "list", False
+    return "read", bool(words & _READS)
+
+
+def typed(call: Call) -> str:
+    """What a poll types into a running program, beside waiting for it."""
+    given = call.arguments.get("chars")
+    return given.strip() if isinstance(given, str) else ""
