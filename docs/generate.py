@@ -9,7 +9,7 @@ import typer
 from coverage_page import coverage_page
 from typer.main import get_command
 
-from skilljuror.cli.main import app
+from skilljuror.cli.app import app
 from skilljuror.metrics.catalog import CATALOG
 from skilljuror.models.study import StudyConfig
 from skilljuror.queries.run import catalog

@@ -1,75 +1,86 @@
-"""The entry point, and the one place where an error becomes a line and an exit status."""
+"""The entry point, and the one place where an error becomes a line and an exit status.
+
+Nothing but the standard library is imported before the guard is up: a Ctrl-C, or a broken
+installation, is told like any other trouble.
+"""
 
 import json
 import os
 import sys
 import traceback
-from typing import NoReturn
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, TextIO
 
-import typer
-
-from skilljuror import __version__
-from skilljuror.cli import check, construct, doctor, logs, proof, read, study
 from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
-
-app = typer.Typer(
-    name="skilljuror",
-    help="Find out how the organisation of an Agent Skill changes what agents do.",
-    epilog="Start with: skilljuror demo   ·   your own logs: skilljuror ingest --study out/mine",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for group in (study, construct, check, proof, read, logs, doctor):
-    group.register(app)
-
-
-def _version(value: bool) -> None:
-    if value:
-        print(f"skilljuror {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
-    ),
-) -> None:
-    """Find out how the organisation of an Agent Skill changes what agents do."""
-
-
-USAGE_ERROR: type[Exception] = next(
-    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
-)
+"""Exit status after Ctrl-C."""
+FAULT = 70
+"""Exit status of a fault of skilljuror's own."""
 
 
 def main() -> NoReturn:
     """Run the command line; never returns."""
-    sys.exit(_guarded())
+    sys.excepthook = _unforeseen
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
+    sys.exit(_printed())
+
+
+def _nowhere() -> TextIO:
+    """What a closed stream prints to."""
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _printed() -> int:
+    """The status once everything is printed; a reader that went away is no error."""
+    try:
+        status = _guarded()
+        print(end="", flush=True)
+    except BrokenPipeError:
+        _print_no_more()
+        return 0
+    return status
+
+
+def _print_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _guarded() -> int:
     try:
-        status = app(standalone_mode=False)
-        sys.stdout.flush()
+        from skilljuror.cli.app import run
+
+        status = run(sys.argv[1:])
+        print(end="", flush=True)
     except SkilljurorError as error:
         return _tell(error, error.message, error.exit_code, error.file, error.field)
-    except USAGE_ERROR as error:
-        message = getattr(error, "format_message", error.__str__)()
-        return _tell(error, f"{message} (skilljuror --help)", 2)
-    except (KeyboardInterrupt, typer.Abort) as error:
-        return _tell(error, str(error) or "stopped; what was finished is kept", STOPPED)
+    except KeyboardInterrupt as error:
+        said = "stopped; what was finished is kept, and the same command goes on from there"
+        return _tell(error, said, STOPPED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except OSError as error:
-        named = str(error.filename) if error.filename else None
-        return _tell(error, f"{error.strerror or error}: {named or 'no file named'}", 2, named)
-    return status if isinstance(status, int) else 0
+        if error.filename is None:
+            _print_no_more()
+        return _tell(error, _of_the_system(error), 2, _file(error))
+    return status
+
+
+def _file(error: OSError) -> str | None:
+    return str(error.filename) if error.filename else None
+
+
+def _of_the_system(error: OSError) -> str:
+    """What the system refused, in one line."""
+    name = _file(error)
+    if name is None:
+        return str(error.strerror or error)
+    if isinstance(error, PermissionError):
+        there = Path(name).exists() or Path(name).is_symlink()
+        what = repr(name) if there else f"a file in {str(Path(name).parent)!r}"
+        return f"no permission for {what}: give yourself access, or name another place"
+    return f"{error.strerror or type(error).__name__}: {name!r}"
 
 
 def _tell(
@@ -88,6 +99,18 @@ def _tell(
     else:
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
     return status
+
+
+def _unforeseen(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> NoReturn:
+    """What no code foresaw: a fault of ours, told in one line, with an exit status of its own."""
+    said = f"{kind.__name__}: {error}"
+    mend = "this is a fault of skilljuror; --debug shows where, please report it"
+    status = _tell(error, f"{said[:500]}; {mend}", FAULT)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

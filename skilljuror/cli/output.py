@@ -43,14 +43,25 @@ def _encode(value: Any) -> Any:
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
     """A table for people: as wide as it is where nobody looks, and on a terminal that is too
     narrow for a few wide rows turned on its side."""
-    from rich.console import Console
-
     body = [[_cell(value) for value in row] for row in rows]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
     if len(body) <= FEW and _needed(columns, body) > width:
         sides = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
         columns, body = sides[0], sides[1:]
-    Console(width=width, highlight=False).print(_grid(columns, body, title))
+    if title:
+        print(title)
+    _console(width).print(_grid(columns, body))
+
+
+def _console(width: int) -> Any:
+    from rich.console import Console
+
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            """A reader that went away is told to the entry point, which knows the exit status."""
+            raise BrokenPipeError
+
+    return Piped(width=width, highlight=False)
 
 
 def _needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
@@ -58,12 +69,12 @@ def _needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
     return sum(max(len(cell) for cell in column) + 2 for column in cells)
 
 
-def _grid(columns: Sequence[str], body: Sequence[Sequence[str]], title: str | None) -> Any:
+def _grid(columns: Sequence[str], body: Sequence[Sequence[str]]) -> Any:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, name in enumerate(columns):
         right = bool(body) and all(_is_number(row[position]) for row in body)
         grid.add_column(Text(name), justify="right" if right else "left", overflow="fold")

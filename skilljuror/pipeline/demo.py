@@ -39,10 +39,15 @@ class DemoSummary(Struct, frozen=True):
 
 
 def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSummary:
-    """Build, gate, run, ingest, judge and report the packaged study into `folder`."""
+    """Build, gate, run, ingest, judge and report the packaged study into `folder`.
+
+    A Ctrl-C ends it as a KeyboardInterrupt; the same call goes on from the finished trials.
+    """
     begun = time.monotonic()
     study_file = data_dir("examples") / "study.yaml"
     run = run_study(study_file, folder, jobs=jobs, progress=progress)
+    if run.interrupted:
+        raise KeyboardInterrupt
     ingest_trials(folder, jobs=jobs, count_tokens=tokens.available(), progress=progress)
     judge_study(folder, "tracing", jobs=jobs, progress=progress)
     report = report_study(folder, progress=progress)

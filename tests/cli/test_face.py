@@ -8,14 +8,9 @@ import sys
 
 import pytest
 
+from tests.cli.process import call, complaint, error
+
 HEAVY = ("litellm", "pandas", "matplotlib", "duckdb", "scipy", "tiktoken", "numpy", "pyarrow")
-
-
-def call(*words, cwd=None, **more):
-    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
-    return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
-    )
 
 
 COMMANDS = ("demo", "build", "audit", "run", "ingest", "show", "judge", "report", "query", "doctor")
@@ -103,3 +98,48 @@ def test_a_closed_pipe_is_no_error():
     )
     assert done.stderr == ""
     assert done.returncode in (0, 128 + signal.SIGPIPE)
+
+
+@pytest.mark.parametrize("words", ["explain", "explain --json", "rapport --json", "doctor"])
+def test_a_reader_that_goes_away_at_once_is_no_error(words):
+    """A table goes through rich, an error past it: both ways end alike."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "skilljuror", *words.split()]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_closed_streams_are_no_fault():
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m skilljuror explain >&- 2>&-"], check=False
+    )
+    assert done.returncode == 0
+
+
+def test_no_words_print_the_help():
+    assert call().stdout == call("--help").stdout
+
+
+def test_a_wrong_word_leads_to_the_help_of_its_command():
+    assert "(see skilljuror audit --help)" in complaint(call("audit", "--kind", "flat"))
+
+
+STUDY = """
+name: odd
+tasks: [{path: tea}]
+conditions: [{name: bare}]
+agent: {name: "json:loads"}
+"""
+
+
+def test_a_fault_of_our_own_is_one_line_with_its_own_status(tmp_path):
+    """An agent that is no agent: nobody foresaw it, and the user still meets no traceback."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+    line = complaint(call("run", "study.yaml", cwd=tmp_path), status=70)
+    assert "TypeError" in line
+    assert "fault of skilljuror" in line
+    told = call("run", "study.yaml", "--json", "--debug", cwd=tmp_path)
+    assert error(told)["kind"] == "TypeError"
+    assert "Traceback" in told.stderr

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror.cli.logs import FIELDS
-from tests.cli.test_face import call
+from tests.cli.process import call
 
 ROOT = Path(__file__).parents[2]
 GOLDENS = ROOT / "trajectories"

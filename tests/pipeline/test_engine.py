@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from skilljuror.bundles import load_bundle
 from skilljuror.bundles.writer import write_bundle
-from skilljuror.cli.main import app
+from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl
 from skilljuror.pipeline.build import build_source, load_build, verify_build

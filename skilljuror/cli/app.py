@@ -1,0 +1,70 @@
+"""The commands put together, and the translation of what typer raises into our own errors."""
+
+from collections.abc import Sequence
+
+import typer
+from typer.main import get_command
+
+from skilljuror import __version__
+from skilljuror.cli import check, construct, doctor, logs, proof, read, study
+from skilljuror.errors import UsageError
+
+app = typer.Typer(
+    name="skilljuror",
+    help="Find out how the organisation of an Agent Skill changes what agents do.",
+    epilog="Start with: skilljuror demo   ·   your own logs: skilljuror ingest --study out/mine",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for group in (study, construct, check, proof, read, logs, doctor):
+    group.register(app)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"skilljuror {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    """Find out how the organisation of an Agent Skill changes what agents do."""
+
+
+WRONG_USE: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+
+
+HELP = ("--help",)
+
+
+def _wrong_use(error: Exception) -> str:
+    message = str(getattr(error, "format_message", error.__str__)())
+    path = getattr(getattr(error, "ctx", None), "command_path", "skilljuror")
+    return f"{message.replace('Value error, ', '').rstrip('.')} (see {path} --help)"
+
+
+def run(words: Sequence[str]) -> int:
+    """Run one command, or print the help; the exit status.
+
+    Raises UsageError for words that are no command, KeyboardInterrupt for a prompt that a person
+    broke off, and whatever the command raises.
+    """
+    command = get_command(app)
+    try:
+        with command.make_context("skilljuror", list(words or HELP)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return ended.exit_code
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
+    except WRONG_USE as error:
+        raise UsageError(_wrong_use(error)) from error
+    return 0
