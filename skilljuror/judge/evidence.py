@@ -127,7 +127,6 @@ class AgentRun:
     def _replay(self, moment: Moment) -> None:
         if isinstance(moment, Forgot):
             self._ledger.forget()
-            self._together.forget()
         elif isinstance(moment, Acted):
             self._act(moment)
         else:
@@ -162,7 +161,7 @@ class AgentRun:
             self._together.hear(lines, spare=self._ledger.owner)
             self._ledger.summarise(found)
             return
-        spoilt = self._together.hear(lines, lasting=moment.lasting)
+        spoilt = self._together.hear(lines)
         self._ledger.hear([*found, *spoilt], lasting=moment.lasting)
 
     def _show(self, group: Group, found: Iterable[str], step: int) -> None:

@@ -12,7 +12,7 @@ saw the text would write the same. Everything works line by line and is linear i
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from skilljuror.judge.settings import settings
 from skilljuror.judge.values import TOGETHER, place_of
@@ -31,6 +31,7 @@ ENOUGH = 3
 """Weight that is enough alone."""
 
 _MAX_TOKEN = 200
+_TRAILING = ".:/+-\\@%"
 _TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
 _UNIT = r"(?:%|[kKMG]?[bB]|[kmcn]?m|px|ms|kg|s|x)"
 _NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){_UNIT}?(?![\w])")
@@ -89,12 +90,34 @@ def heading(line: str, words: list[str]) -> str | None:
 
 def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:
     """Names, paths, flags and numbers of a line that are not everybody's."""
-    for found in _TOKEN.finditer(line):
-        token = found.group().rstrip(".:/+-\\@%")
-        if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
-            yield from _token(token, common)
-    for found in _NUMBER.finditer(line):
-        yield from _number(found.group(1))
+    for piece in pieces(line):
+        yield from _names(piece, common)
+    for number in numbers(line):
+        yield from of_number(number)
+
+
+def pieces(line: str) -> list[str]:
+    """What stands between blanks and signs on a line, as written: one piece may be a path."""
+    return _TOKEN.findall(line)
+
+
+def of_piece(piece: str, common: frozenset[str]) -> Iterator[str]:
+    """Everything by which one piece of a line may be recognised."""
+    yield from (feature for feature, _ in _names(piece, common))
+    if "/" in piece or "." in piece:
+        yield from inner_paths(piece)
+        yield from _entries(piece)
+
+
+def _names(piece: str, common: frozenset[str]) -> Iterator[Feature]:
+    token = piece.rstrip(_TRAILING)
+    if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
+        yield from _token(token, common)
+
+
+def numbers(line: str) -> list[str]:
+    """The numbers of a line as written, without their units."""
+    return _NUMBER.findall(line)
 
 
 def _is_common(token: str, common: frozenset[str]) -> bool:
@@ -134,13 +157,12 @@ def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
         yield "/".join(parts[-3:]), 2
 
 
-def inner_paths(line: str) -> Iterator[str]:
+def inner_paths(path: str) -> Iterator[str]:
     """Two and three components in a row anywhere in a path: a folder that a source named."""
-    for found in _TOKEN.finditer(line):
-        parts = [part for part in found.group().split("/") if part not in {"", ".", "..", "~"}]
-        for i in range(len(parts) - 2):
-            yield "/".join(parts[i : i + 2])
-            yield "/".join(parts[i : i + 3])
+    parts = [part for part in path.split("/") if part not in {"", ".", "..", "~"}]
+    for i in range(len(parts) - 2):
+        yield "/".join(parts[i : i + 2])
+        yield "/".join(parts[i : i + 3])
 
 
 def name_weight(name: str) -> int:
@@ -165,8 +187,13 @@ def _opaque(name: str) -> int:
     return 2 if digits and len(name) >= 8 else 0
 
 
-def _number(text: str) -> Iterator[Feature]:
+@lru_cache(maxsize=1 << 14)
+def of_number(text: str) -> tuple[Feature, ...]:
     """A number at four and at six significant digits, so that rounding does not hide it."""
+    return tuple(_number(text))
+
+
+def _number(text: str) -> Iterator[Feature]:
     digits = text.replace(",", "").lower().partition("e")[0].replace(".", "").strip("0")
     if len(digits) < 4:
         if len(digits) == 3 or ("." in text and len(digits) == 2):
@@ -193,17 +220,20 @@ def listed_name(line: str) -> str | None:
 
 def named_entries(line: str) -> Iterator[str]:
     """Features of the entries that a line names: parts of paths, and names with an extension."""
-    for found in _TOKEN.finditer(line):
-        token = found.group().rstrip(".:/+-\\@%")
-        if "/" in token or _EXTENSION.search(token):
-            yield from (NAME + part for part in token.split("/") if part)
+    return chain.from_iterable(map(_entries, pieces(line)))
+
+
+def _entries(piece: str) -> Iterator[str]:
+    token = piece.rstrip(_TRAILING)
+    if "/" in token or _EXTENSION.search(token):
+        yield from (NAME + part for part in token.split("/") if part)
 
 
 def position(line: str, feature: str) -> int:
     """Where a feature stands on a line; 0 where it cannot be told."""
     if feature.startswith("#") and not feature.startswith(HEADING):
-        numbers = _NUMBER.finditer(line)
-        hits = (n.start() for n in numbers if feature in dict(_number(n.group(1))))
+        written = _NUMBER.finditer(line)
+        hits = (one.start() for one in written if feature in dict(of_number(one.group(1))))
         return next(hits, 0)
     if feature.startswith(TOGETHER):
         return place_of(line, feature.split()[1])

@@ -7,7 +7,7 @@ A table names its values by its column heads, so a row below `| Tier | Burn wind
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.judge.words import Feature, content_words
+from skilljuror.judge.words import Feature, content_words, words_of
 
 _MARK = r"[\"'`*]{0,3}"
 _NAME = r"[A-Za-z][\w-]*+(?: \w[\w-]*+){0,6}"
@@ -83,6 +83,12 @@ def _told(heads: list[str], cells: list[str]) -> Iterator[str]:
         value = _CELL.match(cell)
         if head and value:
             yield f"{head}: {value.group()}"
+
+
+def value_of(setting: str) -> str:
+    """How the value of a setting is found on a line: a number without its sign, or a word."""
+    value = setting.rpartition("=")[2]
+    return value.lstrip("-") if value.lstrip("-")[:1].isdigit() else words_of(value)[0]
 
 
 def is_setting(feature: str) -> bool:

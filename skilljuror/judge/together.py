@@ -1,31 +1,31 @@
 """Values that stand together in a resource and come back together in one action.
 
-Each alone is too common to prove anything; that some k of the m values of a passage stand
-close to each other in what the agent did is improbable. How improbable is counted in bits,
-by the formula of rubrics/eru.yaml (rule `together`):
+Each alone is too common to prove anything; that k of the m values of one small passage (a line,
+a row of a table, a few lines without a gap) stand close to each other in what the agent did is
+improbable. How improbable is counted in bits; parameters and rule are in rubrics/eru.yaml:
 
-    sum of the surprise of the k values  -  log2(ways to place them among the n of a window)
-    -  log2(C(m, k))  -  log2(passages of the resource)  -  log2(windows looked at so far)
+    sum of the surprise of the k values  -  log2(C(m, k))  -  log2(ways to place k values among
+    the n of a window)  -  log2(passages of the resource)  -  log2(windows looked at so far)
 
-The surprise of a value is -log2 of its share among the values that the run held before,
-outside the resource, mixed with a prior and capped, so that it takes several values. Values
-that only count on (1 2 3, 10 20 30, 64 128 256) say nothing after the second.
+Numbers that only count on (1 2 3, 10 20 30, 64 128 256) say nothing after the second, nor do
+values that anything else in the run held together.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from skilljuror.judge.passages import Passage, passages
-from skilljuror.judge.values import TOGETHER, Placed, counting_on, placed, plain_bits
-from skilljuror.judge.windows import Window, windows
+from skilljuror.judge.values import TOGETHER, Placed, counting_on, plain_bits, unnumbered, values
+
+LONGEST = 12
+"""Lines of the longest passage."""
 
 _ANCHORS = 16
 """Passages in which a value may stand and still lead to them."""
 
-_REMEMBERED = 8
-"""Most sets of a passage's values that are remembered as held together elsewhere."""
+Passage = dict[str, str]
+"""The values of a passage in order, each with the line on which it stands."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,14 @@ class TogetherRule:
     """Fewest values that have to come back."""
     most: int
     """Values of the largest passage that is looked for."""
-    windows: tuple[int, ...]
-    """Sizes of the stretches of an action in which values count as close, in values."""
-    prior: float
-    """How many values of a run the prior is worth."""
+    window: int
+    """Values of the stretch of an action in which values count as close."""
     cap: float
     """Most bits of one value."""
     everyday: frozenset[str]
     """Values that are more common than their digits tell."""
     everyday_bits: float
-    """Most bits of such a value before anything is counted."""
+    """Most bits of such a value."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,42 @@ class Match:
         return TOGETHER + " ".join(self.values)
 
 
+@dataclass(frozen=True)
+class _Window:
+    size: int
+    """Values in it."""
+    first: dict[str, tuple[int, str]]
+    """Its watched values: where each stands first, and on which line."""
+
+
+def passages(lines: Iterable[str]) -> Iterator[Passage]:
+    """The lines of a text with values, and its stretches of lines without a gap or a table."""
+    block: list[list[Placed]] = []
+    for line in lines:
+        here = [(value, line) for value in values(unnumbered(line))]
+        yield _passage(here)
+        if line.strip() and "|" not in line:
+            block.append(here)
+            continue
+        yield from _whole(block)
+        block = []
+    yield from _whole(block)
+
+
+def _whole(block: list[list[Placed]]) -> Iterator[Passage]:
+    if len(block) <= LONGEST:
+        yield _passage(placed for here in block for placed in here)
+
+
+def _passage(found: Iterable[Placed]) -> Passage:
+    passage: Passage = {}
+    for value, line in found:
+        passage.setdefault(value, line)
+    return passage
+
+
 class Together:
-    """The passages of one agent's resources, and what its run held of their values."""
+    """The passages of one agent's resources, and what else its run held of their values."""
 
     def __init__(self, rule: TogetherRule) -> None:
         self._rule = rule
@@ -80,20 +112,15 @@ class Together:
         self._rivals: dict[str, int] = {}
         """feature -> passages of the text in which it stands."""
         self._by_value: dict[str, list[str]] = defaultdict(list)
-        self._counts: Counter[str] = Counter()
-        self._own: dict[str, Counter[str]] = defaultdict(Counter)
-        """feature -> the part of the counts that comes from texts in which it stands."""
-        self._heard: dict[str, list[tuple[frozenset[str], bool]]] = defaultdict(list)
-        """feature -> sets of its values that something else held together, and if for good."""
-        self._stood: set[str] = set()
-        """Lines with values that something else held."""
+        self._known: dict[str, set[str]] = defaultdict(set)
+        """feature -> those of its values that something else held together."""
         self._looked = 0
         """Windows of actions looked at so far."""
 
     def add(self, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Learn a source's passages: the feature of each, with its first line."""
-        fit = list(self._fitting(lines))
-        for feature, passage in fit:
+        fit = dict(self._fitting(lines))
+        for feature, passage in fit.items():
             self._rivals[feature] = max(len(fit), self._rivals.get(feature, 0))
             if feature not in self._passages:
                 self._passages[feature] = passage
@@ -106,41 +133,27 @@ class Together:
             if self._rule.fewest <= len(passage) <= self._rule.most:
                 yield TOGETHER + " ".join(passage), passage
 
-    def forget(self) -> None:
-        """The context was compacted: only what was heard for good is still known."""
-        for feature, heard in self._heard.items():
-            self._heard[feature] = [one for one in heard if one[1]]
-        self._stood.clear()
-
     def show(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
-        """A source shows its text: its passages that can prove something, and others' that cannot."""
-        if not self._passages:
-            return [], []
-        found = list(placed(lines))
-        shown = dict.fromkeys(feature for feature, _ in self._fitting(lines))
-        spoilt = self._note(found, lasting=False, own=shown)
-        self._count(found, own=shown)
+        """A source shows its text: its passages that can prove something, and others' that cannot
+        any more."""
+        shown = dict(self._fitting(lines)) if self._passages else {}
+        spoilt = self.hear(lines, spare=shown)
         return [feature for feature in shown if self._tells(feature)], spoilt
 
-    def hear(
-        self, lines: Iterable[str], *, lasting: bool = False, spare: Container[str] = ()
-    ) -> list[str]:
-        """Something else said this: the passages, except some, that can prove nothing any more."""
-        if not self._passages:
-            return []
-        found = list(placed(lines))
-        spoilt = self._note(found, lasting=lasting, own=spare)
-        self._count(found, own=())
-        self._stood.update(line.strip() for _, line in found)
-        return spoilt
+    def hear(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
+        """Something said this: the passages, except some, that can prove nothing any more."""
+        touched: dict[str, None] = {}
+        for window in self._windows(lines):
+            for feature in self._candidates(window):
+                if feature not in spare:
+                    self._known[feature] |= window.first.keys() & self._passages[feature].keys()
+                    touched[feature] = None
+        return [feature for feature in touched if not self._tells(feature)]
 
     def used(self, lines: Iterable[str]) -> list[Match]:
-        """The agent did this: passages of which it holds enough values together."""
-        if not self._passages:
-            return []
-        found = [(value, line) for value, line in placed(lines) if line.strip() not in self._stood]
+        """The agent did this: the passages of which it holds enough values together."""
         best: dict[str, Match] = {}
-        for window in windows(found, self._rule.windows, self._by_value, self._rule.fewest):
+        for window in self._windows(lines):
             self._looked += 1
             for feature in self._candidates(window):
                 match = self._match(feature, window, self._looked)
@@ -148,7 +161,22 @@ class Together:
                     best[feature] = match
         return list(best.values())
 
-    def _candidates(self, window: Window) -> list[str]:
+    def _windows(self, lines: Iterable[str]) -> Iterator[_Window]:
+        """Windows at half their size, where they hold enough watched values."""
+        if not self._passages:
+            return
+        found = [(value, line) for line in lines for value in values(line)]
+        half = self._rule.window // 2
+        for start in range(0, max(1, len(found) - half), half):
+            part = found[start : start + 2 * half]
+            first: dict[str, tuple[int, str]] = {}
+            for i, (value, line) in enumerate(part):
+                if value in self._by_value:
+                    first.setdefault(value, (i, line))
+            if len(first) >= self._rule.fewest:
+                yield _Window(len(part), first)
+
+    def _candidates(self, window: _Window) -> list[str]:
         """Passages with enough values in a window, found by values that stand in few of them."""
         found: dict[str, None] = {}
         for value in window.first:
@@ -158,79 +186,41 @@ class Together:
         least = self._rule.fewest
         return [one for one in found if len(window.first.keys() & self._passages[one]) >= least]
 
-    def _note(self, found: list[Placed], *, lasting: bool, own: Container[str]) -> list[str]:
-        touched: dict[str, None] = {}
-        for window in windows(found, self._rule.windows, self._by_value, self._rule.fewest):
-            for feature in self._candidates(window):
-                if feature not in own:
-                    held = frozenset(window.first.keys() & self._passages[feature].keys())
-                    self._remember(feature, held, lasting)
-                    touched[feature] = None
-        return [feature for feature in touched if not self._tells(feature)]
-
-    def _remember(self, feature: str, held: frozenset[str], lasting: bool) -> None:
-        heard = self._heard[feature]
-        if any(held <= known and (good or not lasting) for known, good in heard):
-            return
-        if len(heard) == _REMEMBERED:
-            known, good = heard.pop()
-            held, lasting = held | known, lasting or good
-        heard.append((held, lasting))
-
-    def _count(self, found: list[Placed], own: Iterable[str]) -> None:
-        counts = Counter(value for value, _ in found)
-        self._counts.update(counts)
-        self._counts[""] += len(found)
-        for feature in own:
-            part = self._own[feature]
-            part[""] += len(found)
-            part.update({value: counts[value] for value in self._passages[feature]})
-
-    def _surprise(self, feature: str, value: str) -> float:
-        rule, own = self._rule, self._own[feature]
-        prior = plain_bits(value)
-        if value in rule.everyday:
-            prior = min(prior, rule.everyday_bits)
-        seen = self._counts[value] - own[value] + rule.prior * 2**-prior
-        return min(rule.cap, -math.log2(seen / (self._counts[""] - own[""] + rule.prior)))
+    def _surprise(self, value: str) -> float:
+        everyday = value in self._rule.everyday
+        return min(plain_bits(value), self._rule.everyday_bits if everyday else self._rule.cap)
 
     def _tells(self, feature: str) -> bool:
         """Whether a passage that came back whole would prove anything."""
         passage = self._passages[feature]
         whole = {value: (i, line) for i, (value, line) in enumerate(passage.items())}
-        return self._match(feature, Window(len(whole), whole), looked=1).bits >= self._rule.enough
+        return self._match(feature, _Window(len(whole), whole), 1).bits >= self._rule.enough
 
-    def _match(self, feature: str, window: Window, looked: int) -> Match:
-        """The weakest case for a passage over everything that held some of it before."""
-        held = [known for known, _ in self._heard.get(feature, ())] or [frozenset[str]()]
-        found = (self._best(feature, window, known) for known in held)
-        weakest = min(found, key=lambda match: match.bits)
-        return replace(weakest, bits=weakest.bits - math.log2(looked))
-
-    def _best(self, feature: str, window: Window, known: frozenset[str]) -> Match:
-        passage = self._passages[feature]
+    def _match(self, feature: str, window: _Window, looked: int) -> Match:
+        """The values of a passage in a window that are the most improbable together."""
+        passage, known = self._passages[feature], self._known.get(feature, ())
         new = [value for value in passage if value in window.first and value not in known]
-        new = [value for value in new if value not in counting_on(new)]
-        surprise = {value: self._surprise(feature, value) for value in new}
-        ranked = sorted(new, key=lambda value: (-surprise[value], value))
-        against = math.log2(self._rivals[feature])
+        on = counting_on(new)
+        ranked = sorted(set(new) - on, key=lambda value: (-self._surprise(value), value))
+        against = math.log2(self._rivals[feature]) + math.log2(looked)
         best = _NOTHING
         for k in range(self._rule.fewest, len(ranked) + 1):
             chosen = ranked[:k]
-            bits = sum(surprise[value] for value in chosen) - against
-            bits -= math.log2(math.comb(len(passage), k)) + self._placings(chosen, passage, window)
+            bits = (
+                sum(map(self._surprise, chosen)) - against - math.log2(math.comb(len(passage), k))
+            )
+            bits -= _placings(chosen, passage, window)
             if bits > best.bits:
                 lines = window.first[ranked[0]][1], passage[ranked[0]]
                 best = Match(feature, tuple(chosen), *lines, bits)
         return best
 
-    @staticmethod
-    def _placings(chosen: list[str], passage: Passage, window: Window) -> float:
-        """log2 of the ways to place the values; in the order of the passage there are fewer."""
-        order = [value for value in passage if value in chosen]
-        places = [window.first[value][0] for value in order]
-        ways = math.comb if places == sorted(places) else math.perm
-        return math.log2(ways(max(window.size, len(chosen)), len(chosen)))
+
+def _placings(chosen: list[str], passage: Passage, window: _Window) -> float:
+    """log2 of the ways to place the values; in the order of the passage there are fewer."""
+    places = [window.first[value][0] for value in passage if value in chosen]
+    ways = math.comb if places == sorted(places) else math.perm
+    return math.log2(ways(max(window.size, len(chosen)), len(chosen)))
 
 
 _NOTHING = Match("", (), "", "", -math.inf)

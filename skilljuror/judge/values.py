@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 _VALUE = re.compile(
     r"(?<![\w.])((?>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:[.:/-]\d+)*))"
     r"(?>[A-Za-z]{1,3}|%)?(?!\w)"
 )
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DIGIT_BITS = math.log2(10)
 
@@ -35,11 +36,9 @@ def place_of(line: str, value: str) -> int:
     return next(hits, 0)
 
 
-def placed(lines: Iterable[str]) -> Iterator[Placed]:
-    """Every value of a text with its line."""
-    for line in lines:
-        for value in values(line):
-            yield value, line
+def unnumbered(line: str) -> str:
+    """A line without the number or sign of a list item."""
+    return _ITEM.sub("", line, count=1)
 
 
 def plain_bits(value: str) -> float:

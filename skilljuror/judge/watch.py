@@ -9,13 +9,14 @@ from skilljuror.judge.features import (
     NAME,
     PHRASE,
     heading,
-    inner_paths,
     listed_name,
-    named_entries,
+    numbers,
+    of_number,
+    of_piece,
     offered,
-    tokens,
+    pieces,
 )
-from skilljuror.judge.settings import settings, told_by_tables
+from skilljuror.judge.settings import settings, told_by_tables, value_of
 from skilljuror.judge.shown import Group
 from skilljuror.judge.words import Feature, words_of
 
@@ -36,8 +37,10 @@ class Watch:
         self._first_words: set[str] = set()
         self._vocabulary: set[str] = set()
         self._numbers = False
-        self._names = False
-        self._settings = False
+        self._values: set[str] = set()
+        """Values of watched settings: a number in one spelling, or the first word."""
+        self._hits: dict[str, tuple[str, ...]] = {}
+        """Piece of a line -> what is watched of it; texts repeat their pieces."""
 
     def add(self, group: Group, lines: Sequence[str], listing: bool) -> None:
         """A source's lines: remember what may be recognised, and on which line it stands."""
@@ -68,14 +71,13 @@ class Watch:
         return [(name, ENOUGH)] if name else []
 
     def _index(self, feature: str) -> None:
+        self._hits.clear()
         if feature.startswith("#"):
             self._numbers = True
             return
-        if feature.startswith(NAME):
-            self._names = True
-            feature = feature.removeprefix(NAME)
-        self._settings |= "=" in feature
-        words = words_of(feature)
+        if "=" in feature:
+            self._values.add(value_of(feature))
+        words = words_of(feature.removeprefix(NAME))
         self._vocabulary.update(words[:1])
         if " " in feature and not feature.startswith(HEADING):
             self._first_words.add(words[0])
@@ -113,7 +115,7 @@ class Watch:
 
     def _on(self, line: str) -> Iterator[str]:
         words = words_of(line)
-        somewhere = self._numbers or self._settings
+        somewhere = self._numbers or self._values
         if not somewhere and self._vocabulary.isdisjoint(words):
             return
         starts = (i for i, word in enumerate(words) if word in self._first_words)
@@ -122,15 +124,29 @@ class Watch:
         title = heading(line, words)
         if title in self.weights:
             yield title
-        if self._settings:
+        for piece in pieces(line):
+            yield from self._of_piece(piece)
+        yield from self._with_values(line, words)
+
+    def _of_piece(self, piece: str) -> tuple[str, ...]:
+        if piece.isalpha() and piece.islower():
+            return ()
+        hits = self._hits.get(piece)
+        if hits is None:
+            features = of_piece(piece, self._sought)
+            hits = self._hits[piece] = tuple(one for one in features if one in self.weights)
+        return hits
+
+    def _with_values(self, line: str, words: list[str]) -> Iterator[str]:
+        """Watched numbers of a line, and watched settings, where one of their values stands."""
+        written = numbers(line)
+        for number in written:
+            yield from (one for one, _ in of_number(number) if one in self.weights)
+        here = not self._values.isdisjoint(words) or any(
+            f"{float(number.replace(',', '')):g}" in self._values for number in written
+        )
+        if here:
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
-        for feature, _ in tokens(line, self._sought):
-            if feature in self.weights:
-                yield feature
-        if "/" in line:
-            yield from (path for path in inner_paths(line) if path in self.weights)
-        if self._names:
-            yield from (name for name in named_entries(line) if name in self.weights)
 
     def _phrases(self, words: list[str]) -> Iterator[str]:
         """Watched phrases that begin with the first word."""
