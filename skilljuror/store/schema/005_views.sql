@@ -57,6 +57,30 @@ JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
 GROUP BY r.run
 UNION ALL
 SELECT
+    r.run, 'skill_offered_in_no_skill_arm',
+    'the log lists ' || string_agg(DISTINCT o.skill, ', ' ORDER BY o.skill)
+FROM runs AS r
+JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
+JOIN trajectories AS l ON l.trial = r.run
+JOIN offered AS o ON o.trajectory = l.trajectory AND NOT o.bundled
+WHERE EXISTS (
+    SELECT 1 FROM variants AS v
+    WHERE v.build = r.task AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
+)
+GROUP BY r.run
+UNION ALL
+SELECT
+    t.trial, 'other_variants_file',
+    'saw ' || string_agg(DISTINCT f.path, ', ' ORDER BY f.path) || ', which its variant does not have'
+FROM trials AS t
+JOIN uses AS u ON u.run = t.trial AND u.phantom AND u.content_exposed <> 'none'
+JOIN variant_files AS f
+    ON f.build = t.task
+    AND f.variant <> t.variant
+    AND f.path = regexp_extract(u.skill, '[^:]*$') || '/' || u.resource
+GROUP BY t.trial
+UNION ALL
+SELECT
     t.trial, 'other_variant',
     'planned ' || coalesce(c.variant, 'none') || ', ran ' || coalesce(t.variant, 'none')
 FROM trials AS t
