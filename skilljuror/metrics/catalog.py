@@ -51,7 +51,8 @@ CATALOG: dict[str, Definition] = {
         "share", "§3.2", _SUB,
     ),
     "skill_token_share": Definition(
-        "Tokens of Skill-related steps (words, arguments, results) of the tokens of all steps",
+        "Tokens of Skill-related steps (words, arguments, results) of the tokens of all steps,"
+        " where `ingest --count-tokens` counted them",
         "share", "§3.2", _SUB,
     ),
     "fanout": Definition("Distinct Skill resources touched, SKILL.md included", "resources", "§3.6", _SUB),
