@@ -9,6 +9,7 @@
         TrajectoryError             a log that a format claims and that cannot be read
         QueryError                  an unknown question or SQL that fails
       HarnessError                  the machine could not run a trial (stops the run)
+      WorkerError                   a worker process that died
       JudgeError                    a judge that gave no usable verdict
       ModelError                    a language model that could not be reached or paid
       StoreError                    the database is locked, foreign or damaged
@@ -72,6 +73,10 @@ class QueryError(UsageError):
 
 class HarnessError(SkilljurorError):
     """The machine could not run a trial; the run stops rather than recording a false failure."""
+
+
+class WorkerError(SkilljurorError):
+    """A worker process that died, so that its share of the work is missing."""
 
 
 class JudgeError(SkilljurorError):

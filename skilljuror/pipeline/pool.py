@@ -1,18 +1,35 @@
-"""The one worker pool: spawned processes with a safe import path."""
+"""The worker pools: spawned processes with a safe import path.
+
+A Ctrl-C reaches the whole process group, and only the parent decides what it means. Workers hold
+the end of a pipe whose other end is the parent's alone: when it closes, because the parent stops
+or dies, they break off what they do, clean up and are gone.
+"""
 
 import os
+import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
-from typing import Any, TypeVar
+from multiprocessing import Pipe, get_context
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
+
+from skilljuror.errors import WorkerError
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 AHEAD = 3
 """Items handed out per worker, so that results never pile up while one item is slow."""
+STOPPED = 130
+"""Exit status of a worker that was stopped."""
+_PATIENCE = 1.0
+"""Seconds that a stopped worker gets to clean up."""
 
 
 @contextmanager
@@ -30,6 +47,16 @@ def _safe_path() -> Iterator[None]:
 
 
 @contextmanager
+def ctrl_c_later() -> Iterator[None]:
+    """A process spawned in here never sees a Ctrl-C before it is ready for it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def workers(
     jobs: int, setup: Callable[..., None] | None = None, args: tuple[Any, ...] = ()
 ) -> Iterator[ProcessPoolExecutor]:
@@ -42,21 +69,92 @@ def workers(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+class _State:
+    """What the one worker of this process is at."""
+
+    busy = False
+    stopped = False
+
+
+_state = _State()
+
+
+def _enter(orders: Connection) -> None:
+    """Make this process a worker; run once, before its first item."""
+    signal.signal(signal.SIGINT, _heed)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_obey, args=(orders,), daemon=True).start()
+
+
+def _obey(orders: Connection) -> None:
+    """Leave at the end of the pipe; what is under way gets a moment to clean up."""
+    orders.poll(None)
+    _state.stopped = True
+    if _state.busy and (main := threading.main_thread().ident):
+        signal.pthread_kill(main, signal.SIGINT)
+        time.sleep(_PATIENCE)
+    os._exit(STOPPED)
+
+
+def _heed(number: int, frame: FrameType | None) -> None:
+    """A Ctrl-C of the group means nothing here; the one that follows the order does."""
+    if _state.stopped and _state.busy:
+        raise KeyboardInterrupt
+
+
+def _worked(work: Callable[[Item], Answer], item: Item) -> Answer:
+    try:
+        _state.busy = True
+        return work(item)
+    except KeyboardInterrupt:
+        os._exit(STOPPED)
+    finally:
+        _state.busy = False
+
+
+class _Crew(NamedTuple):
+    """Workers that stop at once when the block ends badly or this process dies."""
+
+    pool: ProcessPoolExecutor
+
+    def submit(self, work: Callable[[Item], Answer], item: Item) -> "Future[Answer]":
+        with ctrl_c_later():
+            return self.pool.submit(_worked, work, item)
+
+
+@contextmanager
+def _crew(jobs: int) -> Iterator[_Crew]:
+    reader, writer = Pipe(duplex=False)
+    with reader, writer, workers(jobs, _enter, (reader,)) as pool:
+        try:
+            yield _Crew(pool)
+        except BrokenProcessPool as error:
+            writer.close()
+            raise WorkerError(
+                "a worker process died (out of memory?); what was finished is kept: run the same"
+                " command again, with -j 1 if memory is short"
+            ) from error
+        except BaseException:
+            writer.close()
+            raise
+
+
 def each(
     work: Callable[[Item], Answer], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Answer]]:
     """(item, answer) as they are done; in this process when one worker is enough.
 
-    An exception of `work` is raised here and ends the iteration.
+    An exception of `work` is raised here and ends the iteration; WorkerError is raised when a
+    worker dies.
     """
     if jobs <= 1:
         for item in items:
             yield item, work(item)
         return
-    with workers(jobs) as pool:
+    with _crew(jobs) as crew:
         waiting: dict[Future[Answer], Item] = {}
         for item in items:
-            waiting[pool.submit(work, item)] = item
+            waiting[crew.submit(work, item)] = item
             if len(waiting) >= AHEAD * jobs:
                 yield from _finished(waiting)
         while waiting:
@@ -70,10 +168,10 @@ def in_order(
     if jobs <= 1:
         yield from each(work, items, 1)
         return
-    with workers(jobs) as pool:
+    with _crew(jobs) as crew:
         waiting: deque[tuple[Item, Future[Answer]]] = deque()
         for item in items:
-            waiting.append((item, pool.submit(work, item)))
+            waiting.append((item, crew.submit(work, item)))
             if len(waiting) > AHEAD * jobs:
                 first, future = waiting.popleft()
                 yield first, future.result()

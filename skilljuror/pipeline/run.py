@@ -1,6 +1,5 @@
 """A study from its file to finished trials: plan, build, run; run again to go on."""
 
-import signal
 from collections import Counter
 from collections.abc import Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -23,7 +22,7 @@ from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.study import PlannedTask, PlannedTrial, StudyPlan, TrialRecord
 from skilljuror.pipeline.build import build_source
 from skilljuror.pipeline.lock import only_run, workers_lock
-from skilljuror.pipeline.pool import workers
+from skilljuror.pipeline.pool import ctrl_c_later, workers
 from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.pipeline.target import RECORD
 from skilljuror.pipeline.worker import Place, enter, run_trial
@@ -274,20 +273,10 @@ def _in_order(
     waiting: set[Future[TrialRecord]] = set()
     while True:
         while len(waiting) < jobs and (job := next(queue, None)):
-            with _ctrl_c_later():
+            with ctrl_c_later():
                 waiting.add(pool.submit(run_trial, job))
         if not waiting:
             return
         ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
         for future in ready:
             yield future.result()
-
-
-@contextmanager
-def _ctrl_c_later() -> Iterator[None]:
-    """A process spawned in here never sees a Ctrl-C before it is ready to ignore it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
