@@ -82,3 +82,33 @@ def test_machines_get_the_problem_in_the_stream(tmp_path):
 def test_stray_files_in_a_folder_are_no_errors(tmp_path):
     tmp_path.joinpath("notes.txt").write_text("no log\n")
     assert events(tmp_path) == []
+
+
+def test_coverage_tells_every_field_and_sums_up():
+    done = call("coverage", "--format", "codex-rollout", READ)
+    assert done.returncode == 0, done.stderr
+    assert "payload.arguments" in done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("codex-rollout: ")
+    assert all(word in last for word in ("fields in 1 logs", "observed", "routes", "ignored"))
+
+
+def test_coverage_for_machines():
+    done = call("coverage", "--format", "codex-rollout", READ, "--json")
+    told = json.loads(done.stdout)
+    known = {(one["record"], one["field"]): one for one in told["fields"]}
+    arguments = known["response_item/function_call", "payload.arguments"]
+    assert arguments["reading"] == "observed"
+    assert arguments["shapes"] == ["JSON text"]
+
+
+def test_coverage_refuses_in_one_line(tmp_path):
+    for args, needed in (
+        (("nope", READ), ("unknown format 'nope'", "codex-rollout")),
+        (("atif", tmp_path / "gone"), ("gone", "does not exist")),
+        (("atif", READ), ("no atif log", "codex-rollout")),
+    ):
+        done = call("coverage", "--format", *args)
+        assert done.returncode == 2
+        (line,) = done.stderr.splitlines()
+        assert all(part in line for part in needed)

@@ -16,7 +16,7 @@ from skilljuror.metrics.process import step_parts
 from skilljuror.pipeline import counting
 from skilljuror.pipeline.ingest import ingest_logs
 from skilljuror.queries.run import run
-from tests.cli.test_face import call
+from tests.cli.process import call
 from tests.parsers import goldens
 
 READ = goldens.raw("codex-rollout/skill-read")
