@@ -143,6 +143,16 @@ class Document:
             number = last + 1
         return tuple(found)
 
+    @cached_property
+    def passages(self) -> dict[int, str]:
+        """0-based line -> source of the paragraph that it belongs to, in a list or a quote too."""
+        found: dict[int, str] = {}
+        for number, token in enumerate(self.tokens):
+            inside = token.type == "inline" and self.tokens[number - 1].type == "paragraph_open"
+            if inside and token.map:
+                found.update(dict.fromkeys(range(*token.map), token.content))
+        return found
+
     def paragraph(self, start: int, end: int) -> str | None:
         """Source of the first top-level paragraph within the lines, folded to one line."""
         for number, token in enumerate(self.tokens):

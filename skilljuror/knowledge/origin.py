@@ -126,7 +126,8 @@ class Makings:
         return self._by_file.get(path, []) + [text for texts in inside for text in texts]
 
     def _mentions(self, target: str) -> list[str]:
-        """Units of the parent that share a line with a mention of the target, or a link to it."""
+        """Units of the parent that share a line with a mention of the target, or a link to it; and
+        the words before a colon that lead to it."""
         name = PurePosixPath(target).name.lower()
         marker = "".join(_ANCHORED.findall(name))
         found = [
@@ -135,7 +136,10 @@ class Makings:
             if unit.kind in _NAMING and _names(self._lowered(unit.text), name, marker)
         ]
         lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
-        return sorted({text for place in lines for text in self._by_line[place]})
+        told = {text for place in lines for text in self._by_line[place]}
+        before = {(file, number - 1) for file, number in lines}
+        leads = (text for place in before for text in self._by_line[place])
+        return sorted(told | {text for text in leads if text.endswith(":")})
 
     @staticmethod
     @lru_cache(maxsize=1 << 15)

@@ -14,6 +14,10 @@ MAX_CUE = 220
 MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180
 MAX_HEADING = 90
+LEAST = 3
+"""Words beside the file's name without which a sentence tells nothing."""
+LEAST_BACK = 6
+"""The same for a sentence that points back to what was said before it."""
 GENERIC = frozenset({
     "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
     "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
@@ -21,7 +25,8 @@ GENERIC = frozenset({
     "table of contents", "background", "general", "appendix", "faq", "related",
 })  # fmt: skip
 """Headings that say nothing about when a file is wanted."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s")
+_POINTS_BACK = re.compile(r"(?:they|it|this|that|these|those|both|here)\b", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 _TRIGGER = re.compile(
     r"\b(when|if|for|before|after|see|read|use|consult|refer|follow|load|run|needs?|contains?)\b",
@@ -139,7 +144,7 @@ def mentions(
         text = flat.lines[line]
         pattern = near if flat.unit_at(line) == unit else whole
         if pattern.search(text) or any(link in text for link in links):
-            found += _mention(flat, line, pattern)
+            found += _mention(flat, line, pattern, links)
     return found
 
 
@@ -148,7 +153,9 @@ def _named(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
 
 
-def _mention(flat: FlatSkill, line: int, pattern: re.Pattern[str]) -> Iterator[Mention]:
+def _mention(
+    flat: FlatSkill, line: int, pattern: re.Pattern[str], links: Sequence[str]
+) -> Iterator[Mention]:
     above = [one for one in flat.document.headings if one.start <= line]
     if above and above[-1].start == line and is_marker(above[-1].title):
         return
@@ -158,10 +165,14 @@ def _mention(flat: FlatSkill, line: int, pattern: re.Pattern[str]) -> Iterator[M
     if line not in flat.document.prose or (above and above[-1].start == line):
         yield Mention("", heading)
         return
-    cells = [cell.strip() for cell in flat.lines[line].strip().strip("|").split("|")]
-    told = plain(_LIST_MARK.sub("", " – ".join(cells) if len(cells) > 1 else cells[0], count=1))
-    sentence = next((one for one in _SENTENCE_END.split(told) if pattern.search(one)), told)
-    yield Mention(clip(sentence), heading)
+    passage = flat.document.passages.get(line) or flat.lines[line].strip().strip("|")
+    told = " ".join(_LIST_MARK.sub("", passage, count=1).split())
+    if line not in flat.document.passages:
+        yield Mention(clip(plain(" – ".join(cell.strip() for cell in told.split("|")))), heading)
+        return
+    sentences = _SENTENCE_END.split(told)
+    names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))
+    yield Mention(clip(plain(next(names, told))), heading)
 
 
 def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:
@@ -170,9 +181,9 @@ def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:
     for number, mention in enumerate(found):
         rest = mention.sentence
         for name in names:
-            rest = rest.replace(name, " ")
+            rest = rest.replace(name, " ").replace(PurePosixPath(name).stem.replace("-", " "), " ")
         words = re.findall(r"[^\W\d_]{2,}", rest)
-        if len(words) >= 3:
+        if len(words) >= (LEAST_BACK if _POINTS_BACK.match(rest) else LEAST):
             hints = len(_TRIGGER.findall(rest))
             told.append((min(hints, 3) + min(len(words), 8) / 8, -number, mention.sentence))
     return max(told)[2] if told else ""
