@@ -52,7 +52,7 @@ def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -
             return proof
     if not _had_content(event, trace):
         return _without_content(event, trace)
-    if trace.steps_after == 0 or (not complete and trace.steps_after < CUT_OFF):
+    if trace.steps_after == 0 or (not complete and trace.steps_after <= CUT_OFF):
         return Decision("unknown", "no_later_action")
     if event.ok is False and event.kind in RUNS:
         return Decision("no", "failed_probe")

@@ -10,7 +10,7 @@ saw the text would write the same. Everything works line by line and is linear i
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 
@@ -30,6 +30,9 @@ HEADING = "## "
 ENOUGH = 3
 """Weight that is enough alone."""
 
+REPEATED = 300
+"""Characters of the longest line whose features are kept for the next run."""
+
 _MAX_TOKEN = 200
 _TRAILING = ".:/+-\\@%"
 _TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
@@ -42,11 +45,22 @@ _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
 _HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
 
 
-def offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
+def offered(line: str, code: bool, common: frozenset[str]) -> Iterable[Feature]:
     """The features by which a line of a source may be recognised later.
 
     `code` tells that the line is code, where a short line is a phrase as well.
     """
+    short = len(line) <= REPEATED
+    return _kept(line, code, common) if short else _offered(line, code, common)
+
+
+@lru_cache(maxsize=1 << 13)
+def _kept(line: str, code: bool, common: frozenset[str]) -> tuple[Feature, ...]:
+    """Many runs open the same resources, so answers are kept."""
+    return tuple(_offered(line, code, common))
+
+
+def _offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
     words = words_of(line)
     telling = _telling(words, everyday_pairs(common))
     for i in range(len(words) - PHRASE + 1):

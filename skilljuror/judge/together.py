@@ -114,12 +114,14 @@ class Together:
         self._by_value: dict[str, list[str]] = defaultdict(list)
         self._known: dict[str, set[str]] = defaultdict(set)
         """feature -> those of its values that something else held together."""
+        self._fit: dict[tuple[str, ...], dict[str, Passage]] = {}
+        """Text of a source -> its passages: every text is learned first and shown later."""
         self._looked = 0
         """Windows of actions looked at so far."""
 
     def add(self, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Learn a source's passages: the feature of each, with its first line."""
-        fit = dict(self._fitting(lines))
+        fit = self._fitting(lines)
         for feature, passage in fit.items():
             self._rivals[feature] = max(len(fit), self._rivals.get(feature, 0))
             if feature not in self._passages:
@@ -128,15 +130,18 @@ class Together:
                     self._by_value[value].append(feature)
             yield feature, next(iter(passage.values()))
 
-    def _fitting(self, lines: Sequence[str]) -> Iterator[tuple[str, Passage]]:
-        for passage in passages(lines):
-            if self._rule.fewest <= len(passage) <= self._rule.most:
-                yield TOGETHER + " ".join(passage), passage
+    def _fitting(self, lines: Sequence[str]) -> dict[str, Passage]:
+        key = tuple(lines)
+        if key not in self._fit:
+            fewest, most = self._rule.fewest, self._rule.most
+            fit = (one for one in passages(lines) if fewest <= len(one) <= most)
+            self._fit[key] = {TOGETHER + " ".join(one): one for one in fit}
+        return self._fit[key]
 
     def show(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
         """A source shows its text: its passages that can prove something, and others' that cannot
         any more."""
-        shown = dict(self._fitting(lines)) if self._passages else {}
+        shown = self._fitting(lines) if self._passages else {}
         spoilt = self.hear(lines, spare=shown)
         return [feature for feature in shown if self._tells(feature)], spoilt
 

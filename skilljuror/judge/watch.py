@@ -60,9 +60,10 @@ class Watch:
             self._quotes.setdefault((group, feature), line)
 
     def _learn(self, group: Group, feature: str, weight: int, line: str) -> None:
+        if feature not in self.weights:
+            self._index(feature)
         self.weights[feature] = max(weight, self.weights.get(feature, 0))
         self._quotes.setdefault((group, feature), line)
-        self._index(feature)
 
     def _offered(self, line: str, fenced: bool, listing: bool) -> Iterable[Feature]:
         if not listing:
