@@ -17,7 +17,7 @@ _KNOWN_ROOT = re.compile(
     r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
 """Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
-_NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "Begin Patch")
+_NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patch")
 _BUNDLED = "/skills/.system"
 INNER = frozenset({
     "references",
@@ -176,9 +176,13 @@ class Catalog:
         return any(path.startswith(start) for path in paths) or resource in INNER
 
     def by_suffix(self, end: str) -> Location | None:
-        """The only resource whose path ends so; at least a folder and a name are asked for."""
+        """The only resource whose path ends so; at least a folder and a name are asked for. A path
+        that goes on from `skills/NAME/` names the skill itself."""
         if "/" not in end:
             return None
+        _, below, rest = f"/{end}".partition("/skills/")
+        if below and rest.partition("/")[0] in self.names:
+            return self._under_root(rest, "")
         found = [
             (tail, path)
             for tail in {**self.resources, **self.mentioned}

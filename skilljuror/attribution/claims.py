@@ -25,6 +25,7 @@ _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
 _PATH_IN_OUTPUT = re.compile(r"[\w@./~+-]{3,500}")
+_SKILL_FOLDERS = ("SKILL_DIR", "SKILL_ROOT", "SKILL_PATH", "SKILL_HOME", "CLAUDE_SKILL_DIR")
 _NO_BUNDLE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)/")
 
 
@@ -67,9 +68,9 @@ class Claims:
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
+        accesses = self._accesses(call, agent)
         if "Shell cwd was reset to" in shown[-500:]:
             self.here.pop(agent, None)
-        accesses = self._accesses(call, agent)
         return self.resolved(accesses, shown), accesses
 
     def resolved(self, accesses: list[Access], shown: str) -> list[Claim]:
@@ -125,7 +126,13 @@ class Claims:
         return command_accesses(list(commands), self.home)
 
     def _variables(self) -> dict[str, tuple[Word, ...]]:
-        """Variables that agents set for their shells."""
+        """Variables that agents set for their shells; one that names the skill's folder means the
+        only skill whose folder is known."""
+        folder = next(iter(self.catalog.folders)) if len(self.catalog.folders) == 1 else None
+        own = dict.fromkeys(_SKILL_FOLDERS, (Word(folder),)) if folder else {}
+        return {**own, **self._agent_folders()}
+
+    def _agent_folders(self) -> dict[str, tuple[Word, ...]]:
         if not self.home:
             return {}
         folders = {"CODEX_HOME": ".codex", "CLAUDE_CONFIG_DIR": ".claude", "GEMINI_DIR": ".gemini"}

@@ -93,6 +93,8 @@ def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> No
         for call, result in _answers(step):
             if call.action == "poll" and not typed(call) and _polled(call, step, running):
                 continue
+            if call.action == "skill" and call.skill and succeeded(result):
+                found.catalog.add_skill(call.skill)
             named, accesses = claims.of(call, step.agent, result.text if result else "")
             touch = Touch(step, call, result, named, accesses, len(found.touches))
             if call.command and result is not None:

@@ -10,51 +10,26 @@ from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
 from skilljuror.attribution.printed import callee, uses_of
 from skilljuror.attribution.programs import WHOLE_READERS
+from skilljuror.attribution.python_names import (
+    COMMON,
+    GLOBS,
+    LINE_READERS,
+    LOADERS,
+    MOVERS,
+    READERS,
+    RUNNERS,
+)
 from skilljuror.attribution.views import View
 from skilljuror.models.events import EventKind
 
 MAX_CODE = 400_000
 """Characters of code that are read; more is not written by an agent."""
-_READERS = frozenset(
-    {"open", "read_text", "read_bytes", "readlines", "read", "read_csv", "read_json", "read_excel",
-     "fromfile", "loadtxt", "getline", "FileInput"}
-)  # fmt: skip
-_RUNNERS = frozenset(
-    {"run", "Popen", "call", "check_call", "check_output", "system", "popen", "run_path", "execv",
-     "getoutput", "getstatusoutput", "create_subprocess_exec"}
-)  # fmt: skip
-_GLOBS = frozenset({"glob", "rglob", "iglob", "listdir", "iterdir", "scandir", "walk"})
 _HEAD = re.compile(r"\[\s*0?\s*:\s*\d+\s*\]")
 _PARTS = re.compile(r"\[\s*-?\d*\s*:\s*-?\d*\s*\]|\breadline\(|\bislice\(")
 """Signs that only a part of what is read gets printed."""
-_LINE_READERS = frozenset({"head", "tail", "sed", "awk", "grep", "rg"})
-_MOVERS = frozenset({
-    "cp",
-    "mv",
-    "rm",
-    "ls",
-    "find",
-    "chmod",
-    "mkdir",
-    "touch",
-    "git",
-    "echo",
-    "tar",
-    "zip",
-})
-"""Programs that do not run what they are given."""
-_LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader", "load_source"})
 _MOST_CHOICES = 32
 """Values of one variable that are followed."""
 _WRITES = re.compile(r"^[rbt+U]*[wax]")
-_COMMON = frozenset(
-    {"numpy", "pandas", "scipy", "matplotlib", "sklearn", "requests", "yaml", "docx", "openpyxl", "pptx",
-     "PIL", "cv2", "torch", "tensorflow", "bs4", "lxml", "pypdf", "PyPDF2", "pdfplumber", "reportlab",
-     "fitz", "networkx", "sympy", "seaborn", "plotly", "tqdm", "pytest", "jinja2", "click", "flask",
-     "django", "fastapi", "pydantic", "sqlalchemy", "httpx", "aiohttp", "attr", "rich", "typer", "toml",
-     "xlsxwriter", "xlrd", "pytz", "dateutil", "six", "setuptools", "trimesh", "obspy", "rdkit", "Bio"}
-)  # fmt: skip
-"""Libraries that a bare import means, whatever lies on the path."""
 
 
 @dataclass(slots=True)
@@ -247,16 +222,20 @@ def _call(node: ast.Call, state: _Code) -> None:
     name = callee(node.func)
     if name in {"append", "insert", "extend"} and _is_path_list(node.func):
         _on_path(node, state)
-    elif name in _LOADERS:
+    elif name in {"import_module", "__import__"}:
+        module = state.value(node.args[0]) if node.args else None
+        if module and not module.startswith("."):
+            _imported(module, state, guess=True)
+    elif name in LOADERS:
         for argument in node.args:
             value = state.value(argument)
             if value and value.endswith(".py"):
                 state.add(value, "import")
-    elif name in _RUNNERS:
+    elif name in RUNNERS:
         _run(node, state)
-    elif name in _READERS:
+    elif name in READERS:
         _open(node, name, state)
-    elif name in _GLOBS:
+    elif name in GLOBS:
         _glob(node, name, state)
 
 
@@ -293,9 +272,7 @@ def _open(node: ast.Call, name: str, state: _Code) -> None:
 
 def _paths_read(node: ast.Call, state: _Code) -> list[str]:
     """The path that is opened, or each of them where a variable takes several values."""
-    value = state.value(node.args[0]) if node.args else None
-    if value is None and isinstance(node.func, ast.Attribute):
-        value = state.value(node.func.value)
+    value = _path_read(node, state)
     if value is not None:
         return [value]
     found: list[str] = []
@@ -303,12 +280,17 @@ def _paths_read(node: ast.Call, state: _Code) -> list[str]:
     for name in sorted(inside & state.choices.keys() - state.names.keys()):
         for choice in state.choices[name]:
             state.names[name] = choice
-            chosen = state.value(node.args[0]) if node.args else None
-            if chosen is None and isinstance(node.func, ast.Attribute):
-                chosen = state.value(node.func.value)
+            chosen = _path_read(node, state)
             found.extend([chosen] if chosen else [])
         state.names.pop(name, None)
     return found
+
+
+def _path_read(node: ast.Call, state: _Code) -> str | None:
+    value = state.value(node.args[0]) if node.args else None
+    if value is None and isinstance(node.func, ast.Attribute):
+        value = state.value(node.func.value)
+    return value
 
 
 def _glob(node: ast.Call, name: str, state: _Code) -> None:
@@ -339,9 +321,9 @@ def _run(node: ast.Call, state: _Code) -> None:
     for word in words:
         if "/" not in word or "." not in word.rpartition("/")[2]:
             continue
-        if program in WHOLE_READERS or program in _LINE_READERS:
+        if program in WHOLE_READERS or program in LINE_READERS:
             state.add(word, "read", via="shell", shown=_inherits(node))
-        elif program not in _MOVERS:
+        elif program not in MOVERS:
             state.add(word, "exec", via="shell")
             return
 
@@ -365,7 +347,7 @@ def _import(node: ast.AST, state: _Code) -> None:
 def _imported(module: str, state: _Code, *, guess: bool) -> None:
     """A module may lie in any folder of the path; `guess` says it is one where nobody can check."""
     first = module.partition(".")[0]
-    if first in _COMMON or first in sys.stdlib_module_names:
+    if first in COMMON or first in sys.stdlib_module_names:
         return
     for folder in state.folders:
         path = f"{folder}/{module.replace('.', '/')}.py"

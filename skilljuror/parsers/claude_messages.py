@@ -7,6 +7,7 @@ together and repeat its usage. Results are joined by tool_use_id in file order.
 from typing import Any
 
 from skilljuror.models.trajectory import MessageKind, Usage
+from skilljuror.parsers.claude_background import Background
 from skilljuror.parsers.claude_bodies import BODY, SkillBodies
 from skilljuror.parsers.claude_results import read_result
 from skilljuror.parsers.drafts import RunDraft, StepDraft
@@ -46,6 +47,7 @@ class ClaudeMessages:
         self._output_tokens = output_tokens
         self._steps: dict[tuple[str, str], StepDraft] = {}
         self._bodies = SkillBodies(run)
+        self._background = Background()
 
     def assistant(self, entry: ClaudeRecord) -> None:
         """One record of an API message: a block of text, thinking or a call."""
@@ -88,6 +90,8 @@ class ClaudeMessages:
         call = self.run.call(step, call_id, name, record(block.get("input")), entry.line)
         if call.fields["action"] == "skill":
             self._bodies.called(entry.agent, call)
+        elif call.fields["action"] == "poll":
+            self._background.called(call)
 
     def _usage(self, usage: dict[str, Any]) -> Usage | None:
         if not usage:
@@ -121,6 +125,7 @@ class ClaudeMessages:
             self.run.skipped["user/tool_result without call"] += 1
             return
         call.result = read_result(call, block, entry.result, entry.line)
+        self._background.answered(call)
         child = string(record(entry.result).get("agentId"))
         if child and call.fields["action"] == "agent":
             call.child = child

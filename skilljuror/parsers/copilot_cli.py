@@ -98,7 +98,7 @@ class _Reader:
         """Read one record."""
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
-        self.over = kind in {"session.shutdown", "abort"}
+        self.over = kind in ("session.shutdown", "abort")
         moment = epoch(entry.get("timestamp"))
         self.run.seen_at(moment)
         if reader is None:

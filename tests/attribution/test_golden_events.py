@@ -1,0 +1,32 @@
+"""Events of whole logs, from the raw file to the event."""
+
+import pytest
+
+from skilljuror.attribution.attribute import attribute
+from tests.parsers import goldens
+
+EXPECTED = {
+    "codex-rollout/argument-lists": [
+        (3, "read", "SKILL.md", "shell", "full", ((1, 7),), True),
+        (5, "read", "references/ports.md", "shell", "full", ((1, 3),), True),
+        (9, "read", "references/ports.md", "python", "full", ((1, 3),), True),
+        (11, "read", "references/ports.md", "shell", "partial", ((1, 2),), True),
+        (13, "read", "references/ports.md", "read-tool", "full", ((1, 3),), True),
+        (15, "edit", "references/ports.md", "shell", "none", None, True),
+        (19, "exec", "scripts/height.py", "shell", "none", None, True),
+    ],
+    "claude-session/background": [
+        (2, "read", "SKILL.md", "shell", "full", ((1, 7),), True),
+        (4, "exec", "scripts/height.py", "shell", "none", None, False),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_events_of_a_golden_log(case):
+    found = [
+        (one.line, one.kind, one.resource, one.via, one.content_exposed, one.lines, one.ok)
+        for run in goldens.trajectories(case)
+        for one in attribute(run, None).events
+    ]
+    assert found == EXPECTED[case]
