@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skilljuror.pipeline.ingest import ingest_logs
 from skilljuror.queries.run import run
-from tests.cli.test_face import call
+from tests.cli.process import call
 from tests.parsers.goldens import CORPUS, GOLDENS
 
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
