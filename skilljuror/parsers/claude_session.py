@@ -127,13 +127,6 @@ class _Reader:
         self._moment: float | None = None
         """Time of the record being read."""
         self._seen: set[str] = set()
-        self._readers = {
-            "user": self._user,
-            "assistant": self._assistant,
-            "attachment": self._attachment,
-            "system": self._system,
-            "progress": self._progress,
-        }
 
     def read(self, path: Path) -> None:
         """Read every record of one file."""
@@ -145,7 +138,7 @@ class _Reader:
                 self.run.skipped[str(kind)] += 1
             elif self._is_new(entry):
                 self._note(entry)
-                reader(line, entry)
+                reader(self, line, entry)
         self.run.close(lines)
 
     def _is_new(self, entry: dict[str, Any]) -> bool:
@@ -246,6 +239,15 @@ class _Reader:
         again = any(who == agent for who, _ in self.run.compactions)
         shown = string(file.get("content")) or ""
         self.run.message(agent, "reinjected" if again else "other", shown, line, path=path)
+
+    _readers: ClassVar = {
+        "user": _user,
+        "assistant": _assistant,
+        "attachment": _attachment,
+        "system": _system,
+        "progress": _progress,
+    }
+    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
 
 
 def _listed(entry: str) -> str | None:

@@ -140,26 +140,6 @@ class _Thread:
         """Commands still running, by the session id that write_stdin polls."""
         self.over = False
         """Whether the last turn so far was ended, by the agent or by a person."""
-        self._items = {
-            "message": self._message,
-            "reasoning": self._reasoning,
-            "function_call": self._function_call,
-            "custom_tool_call": self._custom_call,
-            "function_call_output": self._output,
-            "custom_tool_call_output": self._output,
-            "local_shell_call": self._local_shell,
-            "web_search_call": self._hosted_call,
-            "tool_search_call": self._hosted_call,
-            "tool_search_output": self._hosted_output,
-        }
-        self._readers = {
-            "session_meta": self._session_meta,
-            "turn_context": self._turn_context,
-            "response_item": self._response_item,
-            "event_msg": self._event,
-            "token_usage_record": self._token_usage,
-            "compacted": self._compacted,
-        }
 
     @property
     def _name(self) -> str:
@@ -179,7 +159,7 @@ class _Thread:
             stamp = entry.get("timestamp")
             if first is None:
                 first = stamp
-            reader(line, stamp, payload)
+            reader(self, line, stamp, payload)
         self.run.seen_at(epoch(first))
         self.run.seen_at(epoch(stamp))
         self.run.close(lines)
@@ -199,7 +179,7 @@ class _Thread:
         if reader is None:
             self.run.skipped[f"response_item/{kind}"] += 1
             return
-        reader(line, stamp, payload)
+        reader(self, line, stamp, payload)
 
     def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepDraft:
         self.over = False
@@ -342,6 +322,28 @@ class _Thread:
         self.run.compacted(self._name)
         if summary:
             self.run.message(self._name, "summary", summary, line)
+
+    _items: ClassVar = {
+        "message": _message,
+        "reasoning": _reasoning,
+        "function_call": _function_call,
+        "custom_tool_call": _custom_call,
+        "function_call_output": _output,
+        "custom_tool_call_output": _output,
+        "local_shell_call": _local_shell,
+        "web_search_call": _hosted_call,
+        "tool_search_call": _hosted_call,
+        "tool_search_output": _hosted_output,
+    }
+    _readers: ClassVar = {
+        "session_meta": _session_meta,
+        "turn_context": _turn_context,
+        "response_item": _response_item,
+        "event_msg": _event,
+        "token_usage_record": _token_usage,
+        "compacted": _compacted,
+    }
+    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
 
 
 def _arguments(given: Any) -> dict[str, Any]:

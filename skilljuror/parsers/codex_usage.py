@@ -67,7 +67,7 @@ class UsageMeter:
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
-    return tuple([count(usage.get(name)) for name in _FIELDS])
+    return tuple(map(count, map(usage.get, _FIELDS)))
 
 
 def _usage(counts: Counts) -> Usage:

@@ -83,7 +83,7 @@ class StepDraft:
             line=self.line,
             text="\n".join(self.said),
             reasoning="\n".join(self.reasoning),
-            calls=tuple(call.freeze() for call in self.calls),
+            calls=tuple([call.freeze() for call in self.calls]),
             usage=self.usage,
             model=self.model,
             timestamp=self.timestamp,

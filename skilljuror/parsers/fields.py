@@ -7,6 +7,7 @@ from typing import Any
 MAX_COUNT = 2**53
 """Numbers above this are no counts."""
 
+_NUMBERS = (int, float)
 _IMAGES = ("image", "input_image", "image_url")
 IMAGE = "[image]"
 """What stands for an image in a result's text."""
@@ -29,9 +30,11 @@ def string(value: Any) -> str | None:
 
 def count(value: Any) -> int | None:
     """A whole number that can count something, else None."""
+    if value is None:
+        return None
     if type(value) is int:
         return value if 0 <= value < MAX_COUNT else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     if isinstance(value, float) and not value.is_integer():
         return None
@@ -40,7 +43,7 @@ def count(value: Any) -> int | None:
 
 def number(value: Any) -> float | None:
     """A finite number, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if value is None or isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
     try:
         plain = float(value)
@@ -78,7 +81,7 @@ def text(value: Any) -> str:
     if isinstance(value, dict):
         return _part(value)
     if isinstance(value, list):
-        return "\n".join(part for part in map(text, value) if part)
+        return "\n".join([part for part in map(text, value) if part])
     return ""
 
 

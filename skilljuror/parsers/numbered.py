@@ -12,19 +12,15 @@ def strip_numbers(shown: str) -> tuple[str, int] | None:
     Reads on while the numbers count up by one and stops at the first line that does not
     fit, so that notes of the harness after the file are left out.
     """
-    start = expected = None
-    kept: list[str] = []
-    for line in shown.split("\n"):
-        match = _LINE.match(line)
-        if match is None:
-            break
-        number = int(match[1])
-        if expected is None:
-            start = number
-        elif number != expected:
-            break
-        expected = number + 1
-        kept.append(line[match.end() :])
-    if start is None:
+    lines = shown.split("\n")
+    first = _LINE.match(lines[0])
+    if first is None:
         return None
+    start = int(first[1])
+    kept: list[str] = []
+    for number, line in enumerate(lines, start):
+        match = _LINE.match(line)
+        if match is None or int(match[1]) != number:
+            break
+        kept.append(line[match.end() :])
     return "\n".join(kept), start
