@@ -74,6 +74,7 @@ class _State:
 
     busy = False
     stopped = False
+    leaving = False
 
 
 _state = _State()
@@ -82,6 +83,7 @@ _state = _State()
 def _enter(orders: Connection) -> None:
     """Make this process a worker; run once, before its first item."""
     signal.signal(signal.SIGINT, _heed)
+    signal.signal(signal.SIGTERM, _leave)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threading.Thread(target=_obey, args=(orders,), daemon=True).start()
 
@@ -98,7 +100,16 @@ def _obey(orders: Connection) -> None:
 
 def _heed(number: int, frame: FrameType | None) -> None:
     """A Ctrl-C of the group means nothing here; the one that follows the order does."""
-    if _state.stopped and _state.busy:
+    if _state.stopped:
+        _leave(number, frame)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """Break off what is under way, once, so that cleaning up is not broken off in its turn."""
+    if not _state.busy:
+        os._exit(STOPPED)
+    if not _state.leaving:
+        _state.leaving = True
         raise KeyboardInterrupt
 
 
