@@ -5,6 +5,7 @@ the end of a pipe whose other end is the parent's alone: when it closes, because
 or dies, they break off what they do, clean up and are gone.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -28,6 +29,9 @@ AHEAD = 3
 """Items handed out per worker, so that results never pile up while one item is slow."""
 STOPPED = 130
 """Exit status of a worker that was stopped."""
+COLLECT = 100_000
+"""Objects that a worker makes before it looks for cycles among them: reading logs makes many and
+hardly a cycle, so that looking costs much and frees nothing."""
 _PATIENCE = 1.0
 """Seconds that a stopped worker gets to clean up."""
 
@@ -82,6 +86,7 @@ _state = _State()
 
 def _enter(orders: Connection) -> None:
     """Make this process a worker; run once, before its first item."""
+    gc.set_threshold(COLLECT)
     signal.signal(signal.SIGINT, _heed)
     signal.signal(signal.SIGTERM, _leave)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
