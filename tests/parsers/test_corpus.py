@@ -34,6 +34,8 @@ NOT_LOGS = {
 }  # fmt: skip
 """Files that no format claims, among those with a log's suffix and outside skill bundles."""
 TRIALS_WITHOUT_LOG = 8
+STOPPED = {"claude-session": 3, "codex-rollout": 5, "gemini-chat": 2}
+"""Runs whose log ends before the run did."""
 LABELS = sorted(goldens.LABELS.glob("*.json")) if goldens.LABELS.is_dir() else []
 
 
@@ -75,7 +77,16 @@ def test_what_nothing_claims_is_no_log():
 def test_everything_claimed_is_read():
     empty = [one.format for one, parsed in runs() if not parsed]
     assert empty == ["harbor-trial"] * TRIALS_WITHOUT_LOG
-    assert all(run.complete for _, parsed in runs() for run in parsed)
+
+
+def test_only_runs_that_were_stopped_or_copied_midway_are_incomplete():
+    """Counted by looking: each ends while a call waits for its result, or a result or a prompt for
+    an answer; one is a trial whose agent ran out of time. No last record is cut."""
+    stopped = [run for _, parsed in runs() for run in parsed if not run.complete]
+    assert Counter(run.format for run in stopped) == STOPPED
+    for run in stopped:
+        steps = run.steps_of("main")
+        assert not steps or steps[-1].calls
 
 
 def test_calls_are_joined_to_results():
