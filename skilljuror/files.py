@@ -1,6 +1,8 @@
 """Files: where everything of a study lies, and how it is written without loss."""
 
 import contextlib
+import fcntl
+import glob
 import hashlib
 import json
 import logging
@@ -24,6 +26,7 @@ DATA_KINDS = ("transforms", "rubrics", "examples")
 
 LOG = logging.getLogger(__name__)
 R = TypeVar("R", bound=Record)
+Row = TypeVar("Row")
 
 
 def data_dir(kind: str) -> Path:
@@ -107,7 +110,8 @@ def fresh_dir(target: Path) -> Iterator[Path]:
     """A staging folder that replaces `target` when the block ends well, and vanishes otherwise.
 
     A kill at any moment leaves the old folder, the new one, or the old one set aside
-    under `.<name>.old`, which the next call puts right.
+    under `.<name>.old`, which the next call puts right. It also removes a staging folder whose
+    process is gone.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     aside = target.parent / f".{target.name}.old"
@@ -116,7 +120,10 @@ def fresh_dir(target: Path) -> Iterator[Path]:
             shutil.rmtree(aside)
         else:
             aside.replace(target)
-    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new."))
+    prefix = f".{target.name}.new."
+    _remove_abandoned(target.parent, prefix)
+    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
+    alive = _held(staging)
     try:
         staging.chmod(0o755)
         yield staging
@@ -127,6 +134,26 @@ def fresh_dir(target: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        if alive is not None:
+            os.close(alive)
+
+
+def _remove_abandoned(parent: Path, prefix: str) -> None:
+    for left in parent.glob(f"{glob.escape(prefix)}*"):
+        if (free := _held(left)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(free)
+
+
+def _held(folder: Path) -> int | None:
+    """A lock on a folder, which ends with its process; None when there is none to be had."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def sync_tree(folder: Path) -> None:
@@ -154,24 +181,39 @@ def read_record(kind: type[R], path: Path) -> R:
     except FileNotFoundError as error:
         raise StudyError(f"{str(path)!r} does not exist", file=str(path)) from error
     try:
-        return kind.model_validate_json(data)
+        record = kind.model_validate_json(data)
     except ValidationError as error:
         raise _wrong_record(kind, path, data, error) from error
+    if (theirs := getattr(record, "format_version", None)) not in (None, _our_version(kind)):
+        raise _other_version(kind, path, theirs)
+    return record
+
+
+def _our_version(kind: type[Record]) -> Any:
+    field = kind.model_fields.get("format_version")
+    return field.default if field else 1
+
+
+def _other_version(kind: type[Record], path: Path, theirs: object) -> StudyError:
+    return StudyError(
+        f"{str(path)!r} has format_version {theirs}, this skilljuror reads {_our_version(kind)}:"
+        " use the version that wrote it, or make it anew",
+        file=str(path),
+        field="format_version",
+    )
 
 
 def _wrong_record(kind: type[R], path: Path, data: bytes, error: ValidationError) -> StudyError:
-    ours = (
-        kind.model_fields["format_version"].default if "format_version" in kind.model_fields else 1
-    )
     theirs = _format_version(data)
-    if theirs is not None and theirs != ours:
-        return StudyError(
-            f"{str(path)!r} has format_version {theirs}, this skilljuror reads {ours}:"
-            " use the version that wrote it, or make it anew",
-            file=str(path),
-            field="format_version",
-        )
+    if theirs is not None and theirs != _our_version(kind):
+        return _other_version(kind, path, theirs)
     problem = error.errors()[0]
+    if problem["type"] == "json_invalid":
+        return StudyError(
+            f"{str(path)!r} is damaged, the whole file: {problem['msg']}; restore it, or move it"
+            " away and make it anew",
+            file=str(path),
+        )
     field = ".".join(str(part) for part in problem["loc"]) or "(whole file)"
     return StudyError(
         f"{str(path)!r}: field {field!r}: {problem['msg']}", file=str(path), field=field
@@ -228,6 +270,29 @@ def read_jsonl(path: Path) -> Iterator[Any]:
                 LOG.warning("%s: a line is not JSON and was skipped", path)
 
 
+def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
+    """The rows of a JSONL file of ours as records or structs.
+
+    Raises StudyError that names file and row where one is of another form.
+    """
+    for number, row in enumerate(read_jsonl(path), start=1):
+        try:
+            yield _as_row(kind, row)
+        except (ValidationError, msgspec.ValidationError) as error:
+            problem = " ".join(str(error).split())[:200]
+            raise StudyError(
+                f"{str(path)!r}: row {number} is none of skilljuror's: {problem};"
+                " restore the file, or make it anew",
+                file=str(path),
+            ) from error
+
+
+def _as_row(kind: type[Row], row: Any) -> Row:
+    if issubclass(kind, Record):
+        return kind.model_validate(row)
+    return msgspec.convert(row, kind)
+
+
 def _encode(row: Any) -> bytes:
     if isinstance(row, Record):
         return row.model_dump_json().encode()
@@ -244,8 +309,11 @@ class RunFolder:
     def existing(cls, root: Path) -> "RunFolder":
         """A study folder that must exist already."""
         if not root.is_dir():
+            why = "that is a file" if root.exists() else "the folder does not exist"
             raise StudyError(
-                f"no study at {str(root)!r}: the folder does not exist", file=str(root)
+                f"no study at {str(root)!r}: {why}; name the folder that `skilljuror run` or"
+                " `skilljuror ingest` wrote",
+                file=str(root),
             )
         return cls(root)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
 from skilljuror.bundles.reader import slug
-from skilljuror.errors import SkilljurorError, TransformError
+from skilljuror.errors import SkilljurorError, StudyError, TransformError
 from skilljuror.files import fresh_dir, read_record, write_jsonl, write_record
 from skilljuror.gates.policies import worst
 from skilljuror.knowledge.map import knowledge_map
@@ -211,6 +211,11 @@ def _record(
 
 def load_build(target: Path) -> BuildRecord:
     """The record of a build. Raises StudyError when it is missing or wrong."""
+    if not (target / RECORD).is_file():
+        raise StudyError(
+            f"no build at {str(target)!r}: it holds no {RECORD}; name what `skilljuror build` wrote",
+            file=str(target),
+        )
     return read_record(BuildRecord, target / RECORD)
 
 

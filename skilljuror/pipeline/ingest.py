@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import RunFolder, append_jsonl, read_jsonl, read_record
+from skilljuror.files import RunFolder, append_jsonl, read_record, read_rows
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
 from skilljuror.models.ingest import Ingested, SourceRow
@@ -213,7 +213,7 @@ def _builds(folder: RunFolder, plan: StudyPlan) -> Iterator[tuple[BuildRecord, l
         build = folder.build(task.name)
         if (build / "build.json").is_file():
             record = read_record(BuildRecord, build / "build.json")
-            gates = [GateResult.model_validate(row) for row in read_jsonl(build / "gates.jsonl")]
+            gates = list(read_rows(GateResult, build / "gates.jsonl"))
             yield record.model_copy(update={"name": task.name}), gates
 
 

@@ -3,11 +3,9 @@
 from functools import lru_cache
 from pathlib import Path
 
-import msgspec
-
 from skilljuror import tokens
 from skilljuror.bundles import load_bundle
-from skilljuror.files import RunFolder, read_jsonl
+from skilljuror.files import RunFolder, read_rows
 from skilljuror.knowledge.classes import resource_class
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
@@ -35,8 +33,7 @@ def manifest_of(skills: Path, root: str | None, variant: str | None) -> SkillMan
 @lru_cache(maxsize=32)
 def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
     """The knowledge map of a build; empty where it has none."""
-    rows = read_jsonl(build / "knowledge.jsonl")
-    return tuple(msgspec.convert(row, MappedUnit) for row in rows)
+    return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
 
 
 def offered_by(folder: RunFolder, record: TrialRecord) -> SkillManifest:

@@ -1,7 +1,10 @@
 """Writing without loss, reading without guessing."""
 
+import subprocess
+import sys
 from importlib import import_module
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +17,17 @@ from skilljuror.files import (
     fresh_dir,
     read_jsonl,
     read_record,
+    read_rows,
     write_atomic,
     write_jsonl,
     write_record,
 )  # fmt: skip
 from skilljuror.models.gate import GateResult
 from skilljuror.models.record import Record
+
+
+class Span(msgspec.Struct):
+    lines: int
 
 
 def gate(**more):
@@ -39,6 +47,10 @@ def test_a_record_survives_its_file(tmp_path):
         ('{"gate": "layout"}', "variant"),
         ("{", "whole file"),
         ('{"format_version": 99, "new": 1}', "99"),
+        (
+            gate().model_dump_json().replace('"format_version":1', '"format_version":9'),
+            "has format_version 9",
+        ),
         (gate().model_dump_json().replace('"pass"', '"maybe"'), "verdict"),
     ],
 )
@@ -55,6 +67,17 @@ def test_a_wrong_record_is_one_line_naming_file_and_field(tmp_path, text, named)
 def test_a_missing_record_is_named(tmp_path):
     with pytest.raises(StudyError, match="gone"):
         read_record(GateResult, tmp_path / "gone.json")
+
+
+@pytest.mark.parametrize("kind", [GateResult, Span])
+def test_a_row_of_another_form_is_named(tmp_path, kind):
+    path = tmp_path / "rows.jsonl"
+    rows = {GateResult: gate(), Span: Span(1)}
+    write_jsonl(path, [rows[kind], {"odd": 1}])
+    found = read_rows(kind, path)
+    assert next(found) == rows[kind]
+    with pytest.raises(StudyError, match=r"rows\.jsonl': row 2 is none of skilljuror's"):
+        next(found)
 
 
 def test_a_torn_line_loses_nothing_else(tmp_path, caplog):
@@ -105,6 +128,25 @@ def test_a_kill_between_the_two_renames_is_put_right(tmp_path):
     with pytest.raises(KeyError), fresh_dir(target):
         raise KeyError("planted")
     assert (target / "a").read_text() == "old"
+
+
+ABANDON = """\
+import os, sys
+from pathlib import Path
+from skilljuror.files import fresh_dir
+with fresh_dir(Path(sys.argv[1])) as staging:
+    os._exit(0)
+"""
+
+
+def test_what_a_killed_build_left_is_removed_and_what_a_living_one_makes_is_not(tmp_path):
+    subprocess.run([sys.executable, "-c", ABANDON, tmp_path / "build"], check=True)
+    assert len(list(tmp_path.iterdir())) == 1
+    with fresh_dir(tmp_path / "build") as first:
+        assert list(tmp_path.iterdir()) == [first]
+        with fresh_dir(tmp_path / "build"):
+            assert first.is_dir()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["build"]
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text() | st.none(), min_size=1))
