@@ -1,6 +1,7 @@
 """List prices: a dated table, and the cost of a run by it (measures §2.2, §2.3)."""
 
 import re
+from functools import lru_cache
 
 from skilljuror.metrics.rows import Answer
 from skilljuror.models.measure import Price
@@ -48,8 +49,12 @@ def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | Non
     """The price of a model, whatever provider prefix, date or punctuation its name carries."""
     if model is None:
         return None
-    table = {_plain(price.model): price for price in (PRICES if prices is None else prices)}
-    return table.get(_plain(model))
+    return _table(PRICES if prices is None else prices).get(_plain(model))
+
+
+@lru_cache(maxsize=4)
+def _table(prices: tuple[Price, ...]) -> dict[str, Price]:
+    return {_plain(price.model): price for price in prices}
 
 
 def cost(usage: Usage, price: Price) -> Answer:

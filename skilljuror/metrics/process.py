@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import compress
 from typing import get_args
 
+import orjson
+
 from skilljuror.metrics.rows import Answer, Row, rows, share
 from skilljuror.metrics.scope import (
     SCOPES,
@@ -19,6 +21,8 @@ from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Call, Step
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
+_PLAIN = frozenset({str, int, bool, type(None)})
+"""Types of values that orjson spells as json does."""
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
@@ -70,19 +74,35 @@ def _text_share(touched: set[tuple[str, int]], steps: tuple[Step, ...]) -> Answe
         return "no_steps"
     if not touched:
         return 0.0 if any(part for step in steps for part in step_parts(step)) else "no_text"
-    sizes = [_bytes(step) for step in steps]
+    sizes = [step_bytes(step) for step in steps]
     related = [(step.agent, step.index) in touched for step in steps]
     return share(sum(compress(sizes, related)), sum(sizes), "no_text")
 
 
-def _bytes(step: Step) -> int:
-    """Bytes of a step's text, without putting it together."""
-    parts = [len(part) if part.isascii() else _encoded(part) for part in step_parts(step) if part]
-    return sum(parts) + max(0, len(parts) - 1)
+def step_bytes(step: Step) -> int:
+    """Bytes of the texts in `step_parts` and of the line breaks between them."""
+    sizes = [_size(step.text)]
+    for call in step.calls:
+        sizes.append(_json_size(call))
+        if call.result is not None:
+            sizes.append(_size(call.result.text))
+    return sum(sizes) + max(0, len(sizes) - sizes.count(0) - 1)
 
 
-def _encoded(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _json_size(call: Call) -> int:
+    """Bytes of `_arguments`. Of flat ones orjson tells it sooner: it leaves out the blanks after
+    commas and colons, one less than twice the number of members."""
+    given = call.arguments
+    if given and {*map(type, given.values())} <= _PLAIN:
+        try:
+            return len(orjson.dumps(given)) + 2 * len(given) - 1
+        except orjson.JSONEncodeError:  # a lone surrogate, or a number beyond 64 bits
+            pass
+    return _size(_arguments(call))
 
 
 def _token_share(context: TrialContext, related: list[Step], steps: tuple[Step, ...]) -> Answer:

@@ -20,19 +20,20 @@ def agent_steps(context: TrialContext, scope: str = "") -> tuple[Step, ...]:
     """The steps of the main agent in order, or those of all sub-agents."""
     if context.trajectory is None:
         return ()
-    return tuple(step for step in context.trajectory.steps if within(step.agent, scope))
+    main = scope != SUB
+    return tuple([step for step in context.trajectory.steps if (step.agent == MAIN) == main])
 
 
 def task_events(context: TrialContext, scope: str = "") -> tuple[ResourceEvent, ...]:
     """Every event of the scope on a skill that was offered for the task."""
-    return tuple(
+    return tuple([
         event for event in context.events if within(event.agent, scope) and not event.bundled
-    )
+    ])
 
 
 def used_events(context: TrialContext, scope: str = "") -> tuple[ResourceEvent, ...]:
     """The events of `task_events` that are a use: no edit, write or mention (events.md)."""
-    return tuple(event for event in task_events(context, scope) if event.counts)
+    return tuple([event for event in task_events(context, scope) if event.counts])
 
 
 def skill_positions(context: TrialContext) -> tuple[int, ...]:

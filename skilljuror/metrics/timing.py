@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from skilljuror.metrics.rows import Answer, Row, rows
 from skilljuror.metrics.scope import agent_steps, skill_positions, used_events
@@ -33,9 +34,14 @@ def measure(context: TrialContext) -> Iterator[Measure]:
 
 
 def _by_part(positions: tuple[int, ...], steps: int, parts: int, name: str) -> dict[Row, Answer]:
-    found = Counter(part_of(position, steps, parts) for position in positions)
+    found = Counter([part_of(position, steps, parts) for position in positions])
+    return {row: found[part] for part, row in enumerate(_rows_of_parts(name, parts))}
+
+
+@cache
+def _rows_of_parts(name: str, parts: int) -> tuple[Row, ...]:
     width = len(str(parts - 1))
-    return {(name, f"{part:0{width}}"): found[part] for part in range(parts)}
+    return tuple((name, f"{part:0{width}}") for part in range(parts))
 
 
 def _spread(positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:

@@ -1,11 +1,13 @@
 """One trajectory through attribution, exposure and metrics."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
 from skilljuror.metrics import METRICS
+from skilljuror.metrics.base import Metric
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.knowledge import MappedUnit
@@ -66,5 +68,11 @@ def measures_of(context: TrialContext) -> tuple[Measure, ...]:
     """The rows of every registered metric."""
     rows: list[Measure] = []
     for family in METRICS:
-        rows.extend(resolve(METRICS, family, "metric")(context))
+        rows.extend(_metric(family)(context))
     return tuple(rows)
+
+
+@cache
+def _metric(family: str) -> Metric:
+    found: Metric = resolve(METRICS, family, "metric")
+    return found

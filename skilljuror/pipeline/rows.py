@@ -10,6 +10,9 @@ from skilljuror.parsers.base import Found
 PREVIEW = 160
 _LOOK = 4 * PREVIEW
 """Characters that are looked at for a preview, before blanks are folded."""
+_NEAR = PREVIEW + PREVIEW // 4
+"""Characters that mostly suffice."""
+_NO_USAGE = Usage()
 
 
 def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
@@ -46,11 +49,12 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
 def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:
     """One row per step."""
     related = {(event.agent, event.step) for event in events if event.counts}
-    return tuple(_step_row(trajectory, step, related) for step in trajectory.steps)
+    return tuple([_step_row(trajectory, step, related) for step in trajectory.steps])
 
 
 def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]]) -> StepRow:
-    usage = step.usage or Usage()
+    usage = step.usage or _NO_USAGE
+    results = [call.result for call in step.calls if call.result is not None]
     asks = [asked(call) for call in step.calls]
     return StepRow(
         trajectory=trajectory.trajectory,
@@ -59,12 +63,10 @@ def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]])
         file=trajectory.files[step.file] if step.file else None,
         line=step.line,
         timestamp=step.timestamp,
-        actions=tuple(call.action for call in step.calls),
-        failed_calls=sum(
-            call.result is not None and call.result.ok is False for call in step.calls
-        ),
+        actions=tuple([call.action for call in step.calls]),
+        failed_calls=[result.ok for result in results].count(False),
         skill_related=(step.agent, step.index) in related,
-        text_bytes=_text_bytes(step, asks),
+        text_bytes=_bytes([step.text, step.reasoning, *asks, *[one.text for one in results]]),
         preview=_preview(asks, step.text),
         input=usage.input,
         cache_write=usage.cache_write,
@@ -89,17 +91,18 @@ def asked(call: Call) -> str:
     return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
 
 
-def _text_bytes(step: Step, asks: list[str]) -> int:
-    """Bytes of what the step says, asks for and gets back."""
-    results = [call.result.text for call in step.calls if call.result is not None]
-    texts = (step.text, step.reasoning, *asks, *results)
-    return sum(len(text) if text.isascii() else len(text.encode()) for text in texts)
+def _bytes(texts: list[str]) -> int:
+    sizes = [len(text) if text.isascii() else len(text.encode()) for text in texts]
+    return sum(sizes)
 
 
 def _preview(asks: list[str], said: str) -> str:
     """The first characters of what the step runs, else of what it says."""
-    text = " ; ".join(ask[:_LOOK] for ask in asks) or said
-    return " ".join(text[:_LOOK].split())[:PREVIEW]
+    text = " ; ".join([ask[:_LOOK] for ask in asks]) or said
+    near = " ".join(text[:_NEAR].split())
+    if len(near) < PREVIEW and len(text) > _NEAR:
+        near = " ".join(text[:_LOOK].split())
+    return near[:PREVIEW]
 
 
 def unread_row(found: Found) -> SourceRow:
