@@ -20,7 +20,7 @@ from skilljuror.attribution.found import Finding
 from skilljuror.attribution.gather import Gathered, Touch, gather
 from skilljuror.attribution.injected import message_findings, skill_findings
 from skilljuror.attribution.searched import outside, search_findings
-from skilljuror.attribution.split import Parts
+from skilljuror.attribution.split import Parts, headed
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.trajectory import Trajectory
@@ -91,7 +91,7 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
             shown = Shown("none", None, output.ok, note=claim.access.note)
         if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
             shown = replace(shown, witness="command")
-        if claim.access.proof and shown.witness != "both":
+        if shown.witness != "both" and _unproven(claim, parts, output):
             continue
         location = claim.location
         if claim.access.kind == "list" and location.folder:
@@ -102,6 +102,15 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
             missing, shown.quote or claim.access.text,
         )  # fmt: skip
+
+
+def _unproven(claim: Claim, parts: Parts, output: Output) -> bool:
+    """Whether a claim that is a guess lacks its proof: a path known in part, or one that a glob
+    may have meant although the output names each of its files and not this one."""
+    if claim.access.proof:
+        return True
+    guessed = claim.access.glob and claim.access.kind == "read" and claim.order not in parts
+    return guessed and headed(output.lines)
 
 
 def _shown_by_another(claim: Claim, touch: Touch) -> bool:
@@ -124,6 +133,8 @@ def _shown(touch: Touch, claim: Claim, output: Output, run: Gathered, parts: Par
     call, alone = touch.call, len(touch.claims) == 1
     kind = claim.access.kind
     if kind == "read":
+        if call.action == "other" and headed(output.lines):
+            return read_shown(claim, output, run.prints, parts.get(claim.order), foreign=False)
         if call.action in {"read", "other"} and claim.access.shown:
             shown = tool_read(call, claim, run.prints, trusted=run.catalog.known)
             return shown if alone or shown.witness == "both" else replace(shown, lines=None)

@@ -10,7 +10,10 @@ from skilljuror.attribution.content import Fingerprints
 from skilljuror.attribution.echo import mark_of, places_of
 from skilljuror.attribution.paths import name_of
 
-_HEADER = re.compile(r"^==> (.{1,500}) <==$")
+_HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
+"""What `head` and tools that read many files print before each."""
+
+_HEADS = frozenset({"==> ", "--- "})
 
 Segment = tuple[str, ...]
 Parts = dict[int, Segment]
@@ -36,11 +39,11 @@ def segments(
         return {}
     own = {id(claim.access) for claim in reading}
     others = [one for one in accesses if _prints(one) and id(one) not in own]
-    if not others and len(reading) == 1:
-        return {reading[0].order: lines}
     headed = _by_headers(reading, lines)
     if headed:
         return headed
+    if not others and len(reading) == 1:
+        return {reading[0].order: lines}
     marks = _marks(accesses, lines)
     if marks:
         return _by_marks(reading, accesses, lines, marks)
@@ -104,7 +107,11 @@ def _by_known(
 
 def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
     """`head a b` prints `==> a <==` before each file."""
-    starts = [(at, found[1]) for at, line in enumerate(lines) if (found := _HEADER.match(line))]
+    starts = [
+        (at, found["head"] or found["many"])
+        for at, line in enumerate(lines)
+        if line[:4] in _HEADS and (found := _HEADER.match(line))
+    ]
     if not starts:
         return {}
     ends = [at for at, _ in starts[1:]] + [len(lines)]
@@ -113,9 +120,23 @@ def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, S
         claim = next((one for one in reading if _names(one, path)), None)
         if claim is not None:
             body = lines[at + 1 : end]
-            more = end < len(lines) and body and not body[-1].strip()
-            result[claim.order] = body[:-1] if more else body
+            if lines[at].startswith("-"):
+                body = _unpadded(body)
+            elif end < len(lines) and body and not body[-1].strip():
+                body = body[:-1]
+            result[claim.order] = body
     return result
+
+
+def headed(lines: Sequence[str]) -> bool:
+    """Whether a heading stands before each file of an output."""
+    return any(line[:4] in _HEADS and _HEADER.match(line) for line in lines)
+
+
+def _unpadded(lines: Segment) -> Segment:
+    """Without the blank lines around."""
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else ()
 
 
 def _names(claim: Claim, path: str) -> bool:

@@ -6,6 +6,7 @@ print; the expectations are those of the events (kind, resource, exposure).
 
 import pytest
 
+from skilljuror.models.trajectory import Call, Message, Result
 from tests.attribution.runs import (
     BUNDLE,
     FORMAT,
@@ -284,3 +285,99 @@ def test_programs_that_print_a_file_in_their_own_way(command, output, expected):
     assert found[1] == "references/taxes.md"
     if found[0] == "search":
         assert found[3] is None
+
+
+def other(name, text, *, ok=True, **arguments):
+    """(kind, resource, exposure, lines) of a tool of some other server."""
+    call = Call("c1", name, "other", 2, arguments=arguments, result=Result(text, 3, ok=ok))
+    return [
+        (one.kind, one.resource, one.content_exposed, one.lines)
+        for one in events_of(call, manifest=None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "exposed"),
+    [
+        ("mcp__files__read_text_file", "read", "full"),
+        ("getFileContents", "read", "full"),
+        ("mcp__files__write_file", "write", "none"),
+        ("create_file_at", "write", "none"),
+        ("mcp__files__edit_file", "edit", "none"),
+        ("deleteFile", "edit", "none"),
+        ("mcp__files__get_file_info", "list", "none"),
+        ("lint_markdown", "read", "none"),
+    ],
+)
+def test_the_name_of_an_unknown_tool_tells_what_it_does(name, kind, exposed):
+    found = other(name, TAXES if exposed == "full" else "done", path=f"{REFERENCES}/taxes.md")
+    assert [one[:3] for one in found] == [(kind, "references/taxes.md", exposed)]
+
+
+def test_a_tool_that_reads_many_files_heads_each():
+    text = f"--- {BUNDLE}/SKILL.md ---\n\n{SKILL}\n\n--- {REFERENCES}/taxes.md ---\n\n{TAXES}\n\n--- End of content ---"
+    paths = [f"{BUNDLE}/SKILL.md", f"{REFERENCES}/*.md"]
+    assert other("read_many_files", text, paths=paths) == [
+        ("read", "SKILL.md", "full", ((1, 10),)),
+        ("read", "references/taxes.md", "full", ((1, 3),)),
+    ]
+
+
+def test_many_files_without_headings_share_an_output_and_no_lines():
+    text = f"{SKILL}\n{TAXES}"
+    paths = [f"{BUNDLE}/SKILL.md", f"{REFERENCES}/taxes.md"]
+    assert {one[2:] for one in other("read_files", text, paths=paths)} == {("full", None)}
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        (r"Get-Content C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
+        (r"type C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
+        (r"Get-Content -Raw .\.claude\skills\ledger\SKILL.md | Select-Object -First 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
+        (r"gc 'C:\Program Files\x\.agents\skills\ledger\SKILL.md' -TotalCount 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
+    ],
+)  # fmt: skip
+def test_paths_of_windows(command, output, expected):
+    (found,) = seen(command, output)
+    assert (found[1], found[2:]) == ("SKILL.md", expected)
+
+
+def test_a_command_typed_into_a_running_shell():
+    typed = Call(
+        "c2", "write_stdin", "poll", 5,
+        arguments={"chars": f"python3 {BUNDLE}/scripts/total.py\n"}, command="bash",
+        result=Result("total 7\n$ ", 6),
+    )  # fmt: skip
+    found = events_of(ran("bash", "$ "), typed, manifest=None)
+    assert [(one.kind, one.resource, one.line) for one in found] == [
+        ("exec", "scripts/total.py", 5)
+    ]
+
+
+def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
+    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\n"
+    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE)
+    for variable in ("$SKILL_DIR", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}/skills/ledger"):
+        run = ran(f'python3 "{variable}/scripts/total.py" a.csv', "total 7\n")
+        found = events_of(run, manifest=None, messages=(body,))
+        assert [one.resource for one in found if one.kind == "exec"] == ["scripts/total.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (f"make -C {BUNDLE}/scripts all", ("exec", "scripts/Makefile")),
+        (f"make -f {BUNDLE}/scripts/rules.mk", ("exec", "scripts/rules.mk")),
+        (f"uv run --script {BUNDLE}/scripts/total.py a.csv", ("exec", "scripts/total.py")),
+        (f"npx -y tsx {BUNDLE}/scripts/total.ts", ("exec", "scripts/total.ts")),
+        (f"node -e \"require('{BUNDLE}/scripts/total.js')()\"", ("import", "scripts/total.js")),
+        (f"cd {BUNDLE}/scripts && python3 -c \"import importlib; importlib.import_module('total')\"", ("import", "scripts/total.py")),
+        (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
+        (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
+        (f"zip -r kit.zip {BUNDLE}", None),
+    ],
+)  # fmt: skip
+def test_ways_to_run_what_a_bundle_brings(command, expected):
+    found = [one[:2] for one in seen(command, "total 7\n")]
+    assert found == ([expected] if expected else [])

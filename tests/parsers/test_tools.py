@@ -77,6 +77,28 @@ def test_codex_output_of_another_server_is_a_list_of_pieces():
     assert result.clean == "a\nb\nc"
 
 
+OLDER_FRAME = "Command: cat a\ncat b\nDirectory: (root)\nOutput: one\ntwo\nError: (none)\nExit Code: 4\nSignal: (none)\nProcess Group PGID: 9"
+
+
+def test_gemini_repeats_the_command_in_older_versions():
+    call = CallDraft("c", "run_shell_command", {"command": "cat a\ncat b"}, 1)
+    result = gemini_result(RunDraft(), call, OLDER_FRAME, 2, False)
+    assert (result.clean, result.exit_code, result.ok) == ("one\ntwo", 4, False)
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 5-6 of 31 total lines.\nAction: To read more, use offset.\n\n--- FILE CONTENT (truncated) ---\n",
+        "[File content truncated: showing lines 5-6 of 31 total lines. Use offset/limit parameters to view more.]\n",
+    ],
+)
+def test_gemini_says_which_lines_of_a_long_file_it_shows(notice):
+    call = CallDraft("c", "read_file", {"absolute_path": "a", "offset": 4}, 1)
+    result = gemini_result(RunDraft(), call, f"{notice}one\ntwo", 2, False)
+    assert (result.clean, result.first_line, result.total_lines) == ("one\ntwo", 5, 31)
+
+
 FRAME = "Chunk ID: ab12\nWall time: 1.5 seconds\nProcess exited with code 2\nOriginal token count: 3\nOutput:\n"
 
 
