@@ -140,7 +140,8 @@ class AgentRun:
             self.traces[i].unchanged |= moment.unchanged
             if self.events[i].kind in RUNS:
                 command = self._shown.command_lines(moment.place)
-                self.runs.restated.finish(i, moment.text.splitlines(), command)
+                failed = moment.ok is False
+                self.runs.restated.finish(i, moment.text.splitlines(), command, failed=failed)
         for portion in self._portions(moment):
             found = {} if portion.entries else self.watch.find(portion.lines)
             self.runs.hear(found, prompt=moment.prompt)

@@ -1,8 +1,9 @@
 """Whether the words right after a run restate what it printed.
 
 Two texts about one thing share words anyway. A restatement says again what one line of the
-output says: one sentence of the words holds at least two telling words of that line, and
-at least a third of all that the line has. What the run's own command says tells nothing.
+output says. One sentence of the words holds at least two telling words of that line that the
+run's own command does not say (one is enough to take up a failure), and a third of all such
+words of the line; or it holds one such word and two thirds of everything on the line.
 """
 
 import re
@@ -13,10 +14,19 @@ from skilljuror.judge.timeline import Acted
 from skilljuror.judge.words import STOP_WORDS, words_of
 
 RESTATED = 2
-"""Telling words of one line of the output that one sentence must hold."""
+"""New words of one line of the output that one sentence must hold."""
 
-PART = 3
-"""One in so many telling words of the line must be among them."""
+FAILURE = 1
+"""The same for a run that failed: the agent has every reason to speak of it."""
+
+PART = 1 / 3
+"""Share of the line's new words that must be among them."""
+
+WHOLE = 2 / 3
+"""Share of all words of a line that restate it with one new word among them."""
+
+LONG = 3
+"""Fewest words of that."""
 
 _ENDINGS = ("ing", "ed", "es", "s")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
@@ -56,6 +66,24 @@ class Restatement:
     """The line of the output."""
 
 
+@dataclass(frozen=True)
+class _Output:
+    """What a run printed."""
+
+    lines: Sequence[str]
+    told: set[str]
+    """What its command says."""
+    fewest: int
+    """New words that restate a line of it."""
+
+    def restated(self, printed: set[str], shared: set[str]) -> bool:
+        """Whether the shared words of a line restate it."""
+        fresh = len(shared - self.told)
+        if fresh >= self.fewest and fresh >= PART * len(printed - self.told):
+            return True
+        return fresh > 0 and len(shared) >= LONG and len(shared) >= WHOLE * len(printed)
+
+
 class Restated:
     """Restatements of the outputs of one agent's runs of bundled code."""
 
@@ -63,19 +91,21 @@ class Restated:
         self.found: dict[int, Restatement] = {}
         """Position of a run's event -> the words right after it."""
         self._generic = generic
-        self._printed: dict[int, tuple[Sequence[str], set[str]]] = {}
-        """Runs since the agent's last action: output, and what their commands say."""
+        self._printed: dict[int, _Output] = {}
+        """Runs since the agent's last action."""
 
-    def finish(self, i: int, output: Sequence[str], command: Iterable[str]) -> None:
+    def finish(
+        self, i: int, output: Sequence[str], command: Iterable[str], *, failed: bool
+    ) -> None:
         """The output of a run arrived."""
         told = {key for line in command for key in stems(line, self._generic)}
-        self._printed[i] = output, told
+        self._printed[i] = _Output(output, told, FAILURE if failed else RESTATED)
 
     def act(self, action: Acted, clock: int) -> None:
         """The agent did something: words may restate what was printed since its last action."""
         said = list(self._sentences(action.text)) if self._printed and not action.call else []
-        for i, (output, told) in self._printed.items() if said else ():
-            match = self._match(output, said, told)
+        for i, output in self._printed.items() if said else ():
+            match = self._match(output, said)
             if match:
                 shared, sentence, printed = match
                 self.found[i] = Restatement(action, clock, shared, sentence, printed)
@@ -86,16 +116,15 @@ class Restated:
             yield sentence, stems(sentence, self._generic)
 
     def _match(
-        self, output: Sequence[str], said: list[tuple[str, set[str]]], told: set[str]
+        self, output: _Output, said: list[tuple[str, set[str]]]
     ) -> tuple[tuple[str, ...], str, str] | None:
         """The first line of the output that a sentence restates: (shared words, both sides)."""
-        anything = set().union(*(words for _, words in said)) - told
-        for line in output:
-            printed = stems(line, self._generic) - told
-            if len(printed & anything) < RESTATED:
+        anything = set().union(*(words for _, words in said)) - output.told
+        for line in output.lines:
+            printed = stems(line, self._generic)
+            if printed.isdisjoint(anything):
                 continue
             for sentence, words in said:
-                shared = printed & words
-                if len(shared) >= max(RESTATED, len(printed) / PART):
-                    return tuple(sorted(shared)), sentence, line
+                if output.restated(printed, printed & words):
+                    return tuple(sorted(printed & words)), sentence, line
         return None
