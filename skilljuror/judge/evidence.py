@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from skilljuror.judge.ledger import Ledger
 from skilljuror.judge.rubric import EruRubric
-from skilljuror.judge.runs import Runs
+from skilljuror.judge.runs import Runs, own_parts
 from skilljuror.judge.shown import RUNS, Group, Portion, ShownText
 from skilljuror.judge.timeline import Acted, Forgot, Heard, Moment, timeline
 from skilljuror.judge.together import Together
@@ -120,6 +120,8 @@ class AgentRun:
     def _prepare_run(self, i: int, moment: Heard) -> None:
         script = self.events[i].resource.rpartition("/")[2]
         command = self._shown.command_lines(moment.place)
+        if self.events[i].kind == "exec":
+            command = list(own_parts(command, script)) or command
         self.runs.prepare(i, moment.text.splitlines(), command, script)
 
     # Second pass: who said it, and who used it.

@@ -17,6 +17,7 @@ _WRITES = re.compile(
     r"|open\([^)\n]{0,200}['\"][wax]b?\+?['\"]",
     re.IGNORECASE,
 )
+_CHAIN = re.compile(r"&&|\|\||;")
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,17 @@ class Runs:
         """Artifacts of a run that a prompt names, on lines that speak of writing."""
         found = self.artifacts.get(i, ())
         return (one for one in found if one.marked and one.feature in self._asked)
+
+
+def own_parts(command: Iterable[str], script: str) -> Iterator[str]:
+    """The parts of a shell command that name a script; what runs before or after it is not its."""
+    own = False
+    for line in command:
+        for i, part in enumerate(_CHAIN.split(line)):
+            own = script in part or (own and i == 0)
+            if own:
+                yield part
+        own = own and line.rstrip().endswith("\\")
 
 
 def path_features(line: str) -> Iterator[str]:
