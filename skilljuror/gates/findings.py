@@ -1,12 +1,13 @@
 """How gates tell what they found: one way to make findings, to inherit them and to answer."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES
-from skilljuror.models.bundle import Bundle
+from skilljuror.models.bundle import Blob, Bundle, Skill
 from skilljuror.models.gate import SEVERITIES, Finding, GateResult
 
 _SHOWN = 300
@@ -24,6 +25,18 @@ class Fact(NamedTuple):
     """What stands in the variant."""
     message: str = ""
     """One line for a person; the rule's own words when empty."""
+
+
+def kept(look: Callable[[Bundle], Iterable[Fact]]) -> Callable[[Bundle], tuple[Fact, ...]]:
+    """The same look, its last answers kept: a source is asked for again with every variant."""
+
+    @lru_cache(maxsize=4)
+    def again(
+        name: str, files: tuple[tuple[str, Blob], ...], skills: tuple[Skill, ...]
+    ) -> tuple[Fact, ...]:
+        return tuple(look(Bundle(name, dict(files), skills)))
+
+    return lambda bundle: again(bundle.name, tuple(bundle.files.items()), bundle.skills)
 
 
 def finding(fact: Fact, before: str | None = None, inherited: bool = False) -> Finding:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, differential
+from skilljuror.gates.findings import Fact, answer, differential, kept
 from skilljuror.gates.pathnames import path_facts
 from skilljuror.gates.pointers import pointer_facts
 from skilljuror.knowledge.units import units_of
@@ -19,8 +19,8 @@ class Hygiene:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; real skills have broken links, so most are inherited."""
-        before, after = units_of(parent), units_of(variant)
-        findings = differential(_facts(parent, before), _facts(variant, after))
+        findings = differential(_facts(parent), _facts(variant))
+        after = units_of(variant)
         checked = {
             "link": sum(unit.kind == "link" for unit in after),
             "heading": sum(unit.kind == "heading" for unit in after),
@@ -29,7 +29,9 @@ class Hygiene:
         return answer(self.name, (parent, variant), policy, findings, checked)
 
 
-def _facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
+@kept
+def _facts(bundle: Bundle) -> Iterator[Fact]:
+    units = units_of(bundle)
     yield from pointer_facts(bundle, units)
     yield from path_facts(bundle, units)
     yield from _empty_headings(units)

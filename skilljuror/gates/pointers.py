@@ -3,7 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
@@ -33,17 +35,35 @@ def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
     for unit in units:
         if unit.kind == "link":
             yield from places.link(unit)
-        elif unit.kind in CONTENT_KINDS:
+        elif unit.kind in CONTENT_KINDS and ("." in unit.text or "skills" in unit.text):
             yield from places.commands(unit)
             yield from _stale(unit)
             if unit.generated is None:
                 yield from places.mentions(unit)
 
 
+class _Names(NamedTuple):
+    """What one text names: (as it stands, path)."""
+
+    stale: tuple[tuple[str, str], ...]
+    commands: tuple[tuple[str, str], ...]
+    mentions: tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=1 << 15)
+def _named(text: str) -> _Names:
+    """Kept, because variants share their lines."""
+    stale = _STALE.finditer(text) if "skills" in text else ()
+    return _Names(
+        tuple((found[0], basename(found[0].rstrip("/"))) for found in stale),
+        tuple((found[0], normpath(found[1])) for found in _COMMAND.finditer(text)),
+        tuple((found[0], normpath(found[1])) for found in _MENTION.finditer(text)),
+    )
+
+
 def _stale(unit: Unit) -> Iterator[Fact]:
-    for found in _STALE.finditer(unit.text):
-        key = basename(found[0].rstrip("/"))
-        yield Fact("hygiene.stale-path", key, unit.file, unit.start, found[0])
+    for shown, key in _named(unit.text).stale:
+        yield Fact("hygiene.stale-path", key, unit.file, unit.start, shown)
 
 
 class _Places:
@@ -87,20 +107,18 @@ class _Places:
 
     def commands(self, unit: Unit) -> Iterator[Fact]:
         """Scripts that a command names; any stated working directory is allowed."""
-        for found in _COMMAND.finditer(unit.text):
-            path = normpath(found[1])
+        for shown, path in _named(unit.text).commands:
             if path not in self.tails:
                 yield Fact(
-                    "hygiene.unresolved-command", basename(path), unit.file, unit.start, found[0]
+                    "hygiene.unresolved-command", basename(path), unit.file, unit.start, shown
                 )
 
     def mentions(self, unit: Unit) -> Iterator[Fact]:
         """Documents and scripts that are named anywhere and are not there, each once."""
-        for found in _MENTION.finditer(unit.text):
-            path = normpath(found[1])
+        for shown, path in _named(unit.text).mentions:
             if path not in self.tails and path not in self._told:
                 self._told.add(path)
-                yield Fact("hygiene.unresolved-mention", path, unit.file, unit.start, found[0])
+                yield Fact("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.gates.findings import Fact, answer, finding, kept
 from skilljuror.knowledge.frontmatter import parse_frontmatter
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding, GateResult
@@ -44,6 +44,29 @@ _PATTERNS = {
     ),
     "security.host": re.compile(r"\bhttps?://([A-Za-z0-9.-]{1,200})"),
 }
+_LONG_KEY = 200
+"""Characters without a blank from which a text may hold a key."""
+_NEEDLES = {
+    "security.remote-shell": ("curl", "wget", "irm", "iwr", "invoke-webrequest"),
+    "security.destructive": ("rm ", "rm\t", "rm\n", "sudo", "mkfs", "of=/dev", "chmod", "rmtree"),
+    "security.override": ("instruction", "rule", "prompt", "user"),
+    "security.secret": (
+        "akia",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "sk-",
+        "xox",
+        "aiza",
+        "-----begin",
+    ),
+    "security.grader": ("test_output", "reward.", "den test", "ret test", "grader", "verifier"),
+    "security.hidden-text": ("<!--",),
+    "security.host": ("://",),
+}
+"""Of the words that a pattern asks for, one has to stand in the text, in lower case."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
@@ -76,6 +99,7 @@ def _judged(fact: Fact, known: set[tuple[str, object]]) -> Finding:
     return finding(fact, inherited=(fact.rule, fact.key) in known)
 
 
+@kept
 def _facts(bundle: Bundle) -> Iterator[Fact]:
     seen: set[tuple[str, object]] = set()
     for fact in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
@@ -94,12 +118,21 @@ def _in_texts(bundle: Bundle) -> Iterator[Fact]:
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
     """(rule, line, what stands there) of one file; kept, for a variant shares most files."""
     text = blob.text or ""
+    lowered = text.lower()
     found = []
     for rule, pattern in _PATTERNS.items():
+        long = rule == "security.secret" and _longest(text) >= _LONG_KEY
+        if not long and not any(word in lowered for word in _NEEDLES.get(rule, ("",))):
+            continue
         for match in pattern.finditer(text):
             shown = (match[1] if pattern.groups else match[0])[:_SHOWN]
             found.append((rule, text.count("\n", 0, match.start()) + 1, shown))
     return tuple(found)
+
+
+def _longest(text: str) -> int:
+    """Characters of the longest run without a blank."""
+    return max(map(len, text.split()), default=0)
 
 
 def _in_paths(bundle: Bundle) -> Iterator[Fact]:

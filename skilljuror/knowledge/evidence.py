@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.frontmatter import frontmatter_end
-from skilljuror.knowledge.markdown import Document, closer, document_of
+from skilljuror.knowledge.markdown import closer, document_of
 from skilljuror.knowledge.markers import embedded_files, is_structure
 from skilljuror.knowledge.text import Text
 from skilljuror.models.bundle import Blob
@@ -59,13 +59,14 @@ def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
     document = document_of((*lines, closing)) if closing else document
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
+    marks = {one.start for one in document.headings if is_structure(one.title)}
     for html, start, end in document.html:
         kind, _, body = html.partition("\0")
         if kind == "fence":
             content = _content(document.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
-        elif not (kind == "heading" and _marks(document, start)):
+        elif not (kind == "heading" and start in marks):
             blocks[f"{kind}\0{_comparable(body)}"] += 1
     found.blocks[path] = blocks
     found.fences[path] = fences
@@ -85,10 +86,6 @@ def _content(lines: Lines) -> Lines:
     last = lines[-1].strip()
     closed = len(lines) > 1 and len(last) >= 3 and set(last) == {mark}
     return tuple(lines[1:-1] if closed else lines[1:])
-
-
-def _marks(document: Document, start: int) -> bool:
-    return any(one.start == start and is_structure(one.title) for one in document.headings)
 
 
 def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:

@@ -171,7 +171,7 @@ class Document:
         return None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=512)
 def document_of(lines: tuple[str, ...]) -> Document:
     """The index of a file, kept for the next stage that asks for the same text."""
     return Document(lines)

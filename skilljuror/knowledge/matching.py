@@ -80,16 +80,13 @@ def _keyed(units: Sequence[Unit], normal: Normal) -> list[_Keyed]:
 _WIDTHS = 5
 
 
-def _identities(item: _Keyed) -> tuple[Hashable, ...]:
-    """How an occurrence is told from its copies, narrowest first; `_WIDTHS` of them."""
-    home = (item.key, item.unit.headings[-1:])
-    return (
-        (*home, item.before, item.after),
-        (*home, item.before),
-        home,
-        (item.key, item.before, item.after),
-        item.key,
-    )
+def _identity(item: _Keyed, width: int) -> Hashable:
+    """How an occurrence is told from its copies; 0 is the narrowest of `_WIDTHS`."""
+    if width == _WIDTHS - 1:
+        return item.key
+    if width == _WIDTHS - 2:
+        return item.key, item.before, item.after
+    return (item.key, item.unit.headings[-1:], item.before, item.after)[: 4 - width]
 
 
 def _exact(
@@ -98,10 +95,10 @@ def _exact(
     """Pairs with the same identity of one width, and what is left of both sides."""
     waiting: dict[Hashable, deque[int]] = defaultdict(deque)
     for number, item in enumerate(new):
-        waiting[_identities(item)[width]].append(number)
+        waiting[_identity(item, width)].append(number)
     pairs, rest, used = [], [], set()
     for item in old:
-        numbers = waiting.get(_identities(item)[width])
+        numbers = waiting.get(_identity(item, width))
         if numbers:
             used.add(number := numbers.popleft())
             pairs.append((item.unit, new[number].unit))

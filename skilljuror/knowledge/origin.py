@@ -130,21 +130,17 @@ class Makings:
         the words before a colon that lead to it."""
         name = PurePosixPath(target).name.lower()
         marker = "".join(_ANCHORED.findall(name))
-        found = [
-            unit
-            for unit in self._units
-            if unit.kind in _NAMING and _names(self._lowered(unit.text), name, marker)
-        ]
+        found = [unit for unit, text in self._naming if _names(text, name, marker)]
         lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
         told = {text for place in lines for text in self._by_line[place]}
         before = {(file, number - 1) for file, number in lines}
         leads = (text for place in before for text in self._by_line[place])
         return sorted(told | {text for text in leads if text.endswith(":")})
 
-    @staticmethod
-    @lru_cache(maxsize=1 << 15)
-    def _lowered(text: str) -> str:
-        return text.lower()
+    @cached_property
+    def _naming(self) -> list[tuple[Unit, str]]:
+        """Units that may name a file, with their text in lower case."""
+        return [(unit, unit.text.lower()) for unit in self._units if unit.kind in _NAMING]
 
     @cached_property
     def _by_line(self) -> dict[tuple[str, int], list[str]]:
@@ -225,6 +221,7 @@ def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[1:] if words and words[0].isdecimal() else words
 
 
+@lru_cache(maxsize=1 << 15)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
 

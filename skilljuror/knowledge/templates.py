@@ -73,6 +73,7 @@ def fill(template: str, params: Mapping[str, str]) -> str:
     return _HOLE.sub(lambda hole: params[hole[1]], pattern)
 
 
+@lru_cache(maxsize=1 << 15)
 def recognise(line: str) -> str | None:
     """The template that a generated line was made by, or None; punctuation counts as made."""
     stripped = line.strip()

@@ -7,6 +7,7 @@ or does not use it at all.
 import re
 from collections import Counter
 from collections.abc import Iterator
+from html import unescape
 from pathlib import PurePosixPath
 from posixpath import join, normpath
 from urllib.parse import unquote
@@ -31,6 +32,7 @@ from skilljuror.models.plan import Generated, Plan, Substitution
 
 SHOWN = 5
 """Problems of one kind that are listed; the rest are counted."""
+_MARKS = re.compile(r"[*_`~\\]|\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[\[\]]")
 _TOKEN = re.compile(r"[^\s()\[\]{}`\"'<>|,;:=]+")
 
 
@@ -165,6 +167,9 @@ def _made_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
             known = known if known is not None else _known_words(plan, parent)
             text = " ".join(value for hole, value in piece.params.items() if hole not in COUNTED)
             strange = words([text]) - known
+            if strange:
+                known |= _read_words(plan, parent)
+                strange -= known
             if strange and piece.template != "closer":
                 yield f"{file.path!r} has made-up words in {piece.template!r}: {sorted(strange)}"
 
@@ -176,10 +181,19 @@ def _triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _known_words(plan: Plan, parent: Bundle) -> set[str]:
-    sidecars = set(plan.sidecars.values())
-    texts = [blob.text or "" for path, blob in parent.files.items() if path not in sidecars]
     made = [file.path for file in plan.files] + list(plan.sidecars)
-    return words([*texts, *parent.files, *made, parent.name])
+    return words([*_texts(plan, parent), *parent.files, *made, parent.name])
+
+
+def _texts(plan: Plan, parent: Bundle) -> list[str]:
+    """What the parent's files say, data apart."""
+    data = set(plan.sidecars.values())
+    return [blob.text or "" for path, blob in parent.files.items() if path not in data]
+
+
+def _read_words(plan: Plan, parent: Bundle) -> set[str]:
+    """Words as a reader sees them, where marks or entities stand inside a word."""
+    return words(_MARKS.sub("", unescape(text)) for text in _texts(plan, parent))
 
 
 def _undone(plan: Plan, variant: Bundle) -> dict[str, Text]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skilljuror.knowledge.headings import anchors
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown import Document, document_of
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution
 from skilljuror.transforms.links import (
@@ -84,7 +84,7 @@ def places_of(
     """Where files and headings stand; `shown` tells each file's page and 0-based heading line."""
     found = Places({}, {}, {path: target for target, path in beside.items()})
     for page in pages:
-        document = Document(page.lines)
+        document = document_of(tuple(page.lines))
         names = dict(
             zip(
                 (one.start for one in document.headings),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.headings import anchors
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown import document_of
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.transforms.layout import Layout
 from skilljuror.transforms.links import (
@@ -97,7 +97,7 @@ class Moves:
 
 def _page_anchors(page: Page) -> Iterator[tuple[int, str]]:
     """(0-based line of the flat file, anchor on the page) of each copied heading."""
-    document = Document(page.lines)
+    document = document_of(tuple(page.lines))
     names = anchors([one.title for one in document.headings])
     by_line = {one.start: name for one, name in zip(document.headings, names, strict=True)}
     place = 0

@@ -98,7 +98,7 @@ class Routing:
         return mentions(self.flat, self._names(file), own, self.flat.unit_at(own[0]))
 
     def _reference(self, reference: Reference) -> Row:
-        document = Document(reference.page.lines)
+        document = Document(reference.page.said())
         about = self._topics(reference.titles)
         file = reference.file
         told = best_sentence(self._mentions(file), self._names(file)) if file else ""
