@@ -8,11 +8,13 @@ import re
 import shlex
 import tomllib
 from collections.abc import Hashable, Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from skilljuror import __version__
 from skilljuror.errors import StudyError
@@ -76,7 +78,10 @@ def load_study(path: Path) -> StudyConfig:
         raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise StudyError(f"{name}: {reason}; name an existing study file", file=name) from error
+        inside = f", such as {path / 'study.yaml'}" if (path / "study.yaml").is_file() else ""
+        raise StudyError(
+            f"{name}: {reason}; name an existing study file{inside}", file=name
+        ) from error
     except UnicodeDecodeError as error:
         raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
     except yaml.YAMLError as error:
@@ -93,9 +98,9 @@ def _one_line(error: yaml.YAMLError) -> str:
 
 def _validated(raw: Any, name: str) -> StudyConfig:
     if not isinstance(raw, dict):
+        what = "nothing: the file is empty" if raw is None else f"a {type(raw).__name__}"
         raise StudyError(
-            f"{name}: expected a mapping with name, tasks and conditions, got {type(raw).__name__}",
-            file=name,
+            f"{name}: expected a mapping with name, tasks and conditions, got {what}", file=name
         )
     try:
         return StudyConfig.model_validate(raw)
@@ -103,19 +108,36 @@ def _validated(raw: Any, name: str) -> StudyConfig:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"])
         raise StudyError(
-            f"{name}: field {field!r}: {problem['msg']}{_mend(problem['type'], problem['loc'])}",
+            f"{name}: field {field!r}: {_said(problem)}",
             file=name,
             field=field,
         ) from error
 
 
-def _mend(kind: str, place: tuple[int | str, ...]) -> str:
+def _said(problem: ErrorDetails) -> str:
+    """What is wrong with a field, and the mend."""
+    kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "missing":
-        return "; add it"
+        return f"{problem['msg']}; add it"
     if kind == "extra_forbidden":
-        known = StudyConfig if len(place) == 1 else _TABLES[str(place[0])]
-        return f"; known fields: {', '.join(known.model_fields)}"
-    return ""
+        return _unknown(str(place[-1]), place)
+    if kind == "string_pattern_mismatch":
+        return (
+            f"{given!r} is no short name; use small letters, digits, '-' and '_', beginning with a"
+            " letter or digit"
+        )
+    if kind == "tuple_type":
+        return "must be a list: one '- ' for each entry"
+    if place == ("format_version",):
+        return f"this skilljuror reads 1, got {given!r}; upgrade skilljuror, or write 1"
+    return f"{problem['msg']}, got {str(given)[:60]!r}"
+
+
+def _unknown(name: str, place: tuple[int | str, ...]) -> str:
+    record = StudyConfig if len(place) == 1 else _TABLES[str(place[0])]
+    near = get_close_matches(name, record.model_fields, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown; {guess}known fields: {', '.join(record.model_fields)}"
 
 
 def freeze(config: StudyConfig, base: Path) -> StudyPlan:
@@ -212,9 +234,13 @@ def _planned_task(config: StudyConfig, entry: TaskEntry, base: Path) -> PlannedT
         instruction_digest=instruction,
         environment_digest=environment,
         verifier_digest=verifier,
-        source_digest=digest_tree(base / skills) if skills else "",
+        source_digest=_source_digest(base / skills) if skills else "",
         stripped=tuple(_baked_in(folder, meta)),
     )
+
+
+def _source_digest(source: Path) -> str:
+    return digest_tree(source) if source.is_dir() else sha256(source.read_bytes())
 
 
 def _task_name(folder: Path) -> str:
@@ -229,7 +255,11 @@ def _task_name(folder: Path) -> str:
 
 def _check_task(folder: Path, entry: TaskEntry) -> None:
     if not folder.is_dir():
-        raise StudyError(f"task {entry.path!r}: no folder {str(folder)!r}", file=str(folder))
+        raise StudyError(
+            f"task {entry.path!r}: no folder {str(folder)!r}; paths are relative to the study file",
+            file=str(folder),
+            field="tasks",
+        )
     missing = [part for part in TASK_PARTS if not (folder / part).exists()]
     if missing:
         raise StudyError(
@@ -242,7 +272,7 @@ def _check_task(folder: Path, entry: TaskEntry) -> None:
 def _source(config: StudyConfig, entry: TaskEntry, base: Path) -> str:
     default = f"{entry.path.rstrip('/')}/environment/{BAKED_SKILLS}"
     skills = entry.skills or default
-    if (base / skills).is_dir():
+    if (base / skills).exists():
         return skills
     needed = [condition.name for condition in config.conditions if condition.variant]
     if needed or entry.skills:

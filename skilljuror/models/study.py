@@ -45,9 +45,9 @@ class HarnessChoice(Record):
 
     name: str = "local"
     """Registered name or module:attribute."""
-    timeout_sec: float = Field(default=60.0, gt=0)
+    timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Wall clock for the agent of one trial, seconds."""
-    verifier_timeout_sec: float = Field(default=60.0, gt=0)
+    verifier_timeout_sec: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Wall clock for the verifier of one trial, seconds."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of that harness (local: isolation = auto | bwrap | none)."""

@@ -12,14 +12,21 @@ from msgspec import Struct
 
 from skilljuror import __version__
 from skilljuror.agents import AGENTS
-from skilljuror.errors import GateError, HarnessError, StudyError
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
 from skilljuror.files import RunFolder, digest_json, read_record, sha256, write_atomic, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import read_recipe
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord, VariantManifest
-from skilljuror.models.study import PlannedTask, PlannedTrial, StudyPlan, TrialRecord
+from skilljuror.models.study import (
+    PlannedTask,
+    PlannedTrial,
+    StudyConfig,
+    StudyPlan,
+    TrialRecord,
+)
 from skilljuror.pipeline.build import build_source
 from skilljuror.pipeline.lock import only_run, workers_lock
 from skilljuror.pipeline.pool import ctrl_c_later, workers
@@ -28,6 +35,7 @@ from skilljuror.pipeline.target import RECORD
 from skilljuror.pipeline.worker import Place, enter, run_trial
 from skilljuror.registry import resolve
 from skilljuror.studies import changed_fields, freeze, load_study
+from skilljuror.transforms import TRANSFORMS
 
 
 class RunSummary(Struct, frozen=True):
@@ -71,10 +79,14 @@ def run_study(
     when the machine cannot run trials; finished trials are kept in every case.
     """
     config = load_study(study_file)
-    agent = resolve(AGENTS, config.agent.name, "agent")(config.agent.options, config.agent.model)
-    plan = freeze(config, study_file.parent)
+    with _about(study_file):
+        make_agent = resolve(AGENTS, config.agent.name, "agent")
+        agent = make_agent(config.agent.options, config.agent.model)
+        harness = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options)
+        _check_build(config)
+        plan = freeze(config, study_file.parent)
     plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
-    isolation = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options).prepare()
+    isolation = harness.prepare()
     run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
     with only_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_not_followed(run)]
@@ -94,6 +106,33 @@ def run_study(
     )
 
 
+@contextmanager
+def _about(study_file: Path) -> Iterator[None]:
+    """Name the study file in what is said of its fields."""
+    try:
+        yield
+    except UsageError as error:
+        if error.file is not None:
+            raise
+        said = f"{study_file}: {error.message}"
+        raise type(error)(said, file=str(study_file), field=error.field) from error
+
+
+def _check_build(config: StudyConfig) -> None:
+    """Refuse what no build of this study would heed. Raises UsageError."""
+    wanted = {one.variant for one in config.conditions if one.variant}
+    for name in sorted(wanted):
+        resolve(TRANSFORMS, name, "variant")
+    if config.build and wanted <= TRANSFORMS.keys():
+        option = f"build.{min(config.build)}"
+        raise StudyError(
+            f"{option}: no option of the packaged variants, which the plan engine builds; take it"
+            " out (variants made with a model: `skilljuror build --engine … --out OUT/variants/TASK`"
+            " first, then run into OUT)",
+            field=option,
+        )
+
+
 def agent_digest(agent: AgentProgram) -> str:
     """sha256 over an agent's command, version, model and the content of its files."""
     files = [(file.name, sha256(file.read_bytes())) for file in agent.files]
@@ -103,34 +142,54 @@ def agent_digest(agent: AgentProgram) -> str:
 def _keep_plan(run: _Run, study_file: Path) -> list[str]:
     """Write the plan, or prove that the folder holds the same one."""
     folder = run.folder
-    if folder.plan_file.exists():
-        before = read_record(StudyPlan, folder.plan_file)
-        _refuse_other_plan(run, before)
-        if before.skilljuror_version != __version__:
-            return [f"the plan was frozen by skilljuror {before.skilljuror_version}"]
+    begun = bool(folder.finished_trials())
+    if not folder.plan_file.exists():
+        _refuse_foreign(folder, study_file, begun)
+        _write_plan(run, study_file)
         return []
-    if folder.finished_trials():
+    before = read_record(StudyPlan, folder.plan_file)
+    changed = _changed(run, before)
+    if changed and begun:
+        raise StudyError(
+            f"{str(folder.root)!r} holds a run of another plan; changed since:"
+            f" {', '.join(changed[:8])}; restore them, or run into another folder",
+            file=str(folder.plan_file),
+            field=changed[0],
+        )
+    if changed:
+        _write_plan(run, study_file)
+        return [f"no trial had finished: the plan was made anew ({', '.join(changed[:8])})"]
+    if before.skilljuror_version != __version__:
+        return [f"the plan was frozen by skilljuror {before.skilljuror_version}"]
+    return []
+
+
+def _refuse_foreign(folder: RunFolder, study_file: Path, begun: bool) -> None:
+    if begun:
         raise StudyError(
             f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",
             file=str(folder.root),
         )
-    if not (folder.study_file.exists() and folder.study_file.samefile(study_file)):
-        write_atomic(folder.study_file, study_file.read_bytes())
-    write_record(folder.plan_file, run.plan)
-    return []
+    copy = folder.study_file
+    if copy.exists() and copy.read_bytes() != study_file.read_bytes():
+        raise StudyError(
+            f"{str(folder.root)!r} holds another study.yaml; run into another folder",
+            file=str(copy),
+        )
 
 
-def _refuse_other_plan(run: _Run, before: StudyPlan) -> None:
+def _write_plan(run: _Run, study_file: Path) -> None:
+    copy = run.folder.study_file
+    if not (copy.exists() and copy.samefile(study_file)):
+        write_atomic(copy, study_file.read_bytes())
+    write_record(run.folder.plan_file, run.plan)
+
+
+def _changed(run: _Run, before: StudyPlan) -> list[str]:
     changed = changed_fields(before, run.plan)
     if before.agent_digest != run.plan.agent_digest:
         changed.append("the agent's program")
-    if changed:
-        raise StudyError(
-            f"{str(run.folder.root)!r} holds a run of another plan; changed since:"
-            f" {', '.join(changed[:8])}; restore them, or run into another folder",
-            file=str(run.folder.plan_file),
-            field=changed[0],
-        )
+    return changed
 
 
 def _finished(run: _Run) -> dict[str, str]:
@@ -199,11 +258,26 @@ def _offered(
 
 
 def _build_task(run: _Run, task: PlannedTask, wanted: list[str]) -> BuildRecord:
-    target = run.folder.build(task.name)
+    """The build of a task's source, made where it is not there; one that is of another source, or
+    lacks a variant, is made again as long as no trial rests on it."""
+    target, source = run.folder.build(task.name), run.base / task.skills
     if (target / RECORD).is_file():
-        return read_record(BuildRecord, target / RECORD)
-    source = run.base / task.skills
+        record = read_record(BuildRecord, target / RECORD)
+        same = record.source.tree_digest == load_bundle(source, inspect=False).digest
+        whole = {one.variant for one in record.variants} >= set(wanted)
+        if (same and whole) or record.engine != "plan" or run.folder.finished_trials():
+            return _of_source(record, task, target, same)
     return build_source(source, target, variants=wanted, options=run.plan.config.build)
+
+
+def _of_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:
+    if not same:
+        raise StudyError(
+            f"the build at {str(target)!r} is of another source than {task.skills!r} of task"
+            f" {task.name!r}; build that source there, or run into another folder",
+            file=str(target),
+        )
+    return record
 
 
 def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[str]:

@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from skilljuror.errors import GateError, HarnessError, StudyError
+from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
 from skilljuror.files import RunFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.lock import only_run
@@ -160,6 +160,56 @@ def test_another_plan_is_refused_and_named(finished, change, named):
     with pytest.raises(StudyError, match=f"changed since: {named}"):
         run_study(*finished)
     assert len(identity(finished[1])) == 4
+
+
+def test_before_any_trial_has_finished_the_plan_may_change(finished):
+    """A source that failed its gates is mended and run again: plan and build are made anew."""
+    study, out = finished
+    shutil.rmtree(out / "trials")
+    source = study.parent / "brew" / "SKILL.md"
+    source.write_text(SKILL.replace("4", "9"), encoding="utf-8")
+    summary = run_study(study, out)
+    assert (summary.finished, summary.ran) == (4, 4)
+    assert "the plan was made anew (task tea: source_digest)" in summary.notes[0]
+    built = next((out / "variants/tea/variants/baseline").rglob("SKILL.md"))
+    assert SKILL.replace("4", "9").splitlines()[-1] in built.read_text(encoding="utf-8")
+
+
+def test_a_build_of_another_source_is_refused(finished, tmp_path, variants):
+    (finished[1] / "trials/tea__b__1").rename(tmp_path / "lost")
+    source = json.loads(variants[0].read_text(encoding="utf-8"))["source"]
+    edit_json(variants[0], source=source | {"tree_digest": "0"})
+    with pytest.raises(StudyError, match="is of another source than 'brew' of task 'tea'"):
+        run_study(*finished)
+
+
+def test_a_study_file_of_somebody_else_is_not_replaced(tmp_path):
+    study, out = make_study(tmp_path), tmp_path / "out"
+    write_tree(out, {"study.yaml": "name: mine"})
+    with pytest.raises(StudyError, match=r"holds another study\.yaml"):
+        run_study(study, out)
+    assert (out / "study.yaml").read_text(encoding="utf-8") == "name: mine"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"build": {"engine": "assign"}}, "build.engine: no option of the packaged variants"),
+        ({"conditions": [{"name": "b", "variant": "pdd"}]}, "unknown variant 'pdd'"),
+        ({"contrast": {"treatment": "a", "control": "z"}}, "unknown condition 'z'"),
+        ({"agent": {"name": "nobody"}}, "unknown agent 'nobody'"),
+        ({"harness": {"options": {"isolation": "x"}}}, "harness.options.isolation: unknown 'x'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_with_its_file_before_anything_is_written(
+    tmp_path, change, said
+):
+    study = make_study(tmp_path, **change)
+    with pytest.raises(UsageError, match=said) as caught:
+        run_study(study, tmp_path / "out")
+    assert caught.value.message.startswith(f"{study}: ")
+    assert caught.value.file == str(study)
+    assert not (tmp_path / "out").exists()
 
 
 def test_another_task_is_refused_and_named(finished):

@@ -62,7 +62,11 @@ def test_attributes_of_the_study_override_those_of_the_task(base):
         ("seed: 3", "seeds: 3", "field 'seeds': .*known fields: format_version, name, seed"),
         ("path: kettle", "folder: kettle", r"field 'tasks\.0\.path': Field required"),
         ("skills: brew", "skill: brew", r"field 'tasks\.0\.skill': .*path, skills, attributes"),
-        ("name: tea", "name: Tea time", "field 'name': String should match pattern"),
+        ("name: tea", "name: Tea time", "field 'name': 'Tea time' is no short name; use"),
+        ("seed: 3", "seeed: 3", "field 'seeed': unknown; did you mean 'seed'"),
+        ("seed: 3", "format_version: 2", "reads 1, got 2; upgrade skilljuror"),
+        ("seed: 3", "harness: {timeout_sec: .inf}", "field 'harness.timeout_sec': .*finite"),
+        ("conditions:", "conditions: all\nx:", "field 'conditions': must be a list"),
         ("seed: 3", "seed: 3\nseed: 4", "'seed' is given twice"),
         ("seed: 3", "seed: [", "not YAML"),
         ("seed: 3", "agent: &a {options: {b: *a}}", "aliases are not taken.*, line 2"),
@@ -117,6 +121,15 @@ def test_task_names_that_cannot_name_trials_are_refused(base, name):
     edit(base, "path: kettle", f'path: "{name}"')
     with pytest.raises(StudyError, match="cannot name trials"):
         plan_of(base)
+
+
+def test_a_source_may_be_one_file(base):
+    (base / "brew.skill").write_bytes(b"zipped")
+    edit(base, "skills: brew", "skills: brew.skill")
+    before = plan_of(base).tasks[0]
+    assert before.skills == "brew.skill"
+    (base / "brew.skill").write_bytes(b"zipped anew")
+    assert plan_of(base).tasks[0].source_digest != before.source_digest
 
 
 def test_skills_of_the_task_itself_are_the_default_and_are_stripped(base):
