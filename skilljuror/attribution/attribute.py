@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from skilljuror.attribution.catalog import Catalog, Location, tail_of
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.classes import class_of
-from skilljuror.attribution.content_only import may_show, unexplained
+from skilljuror.attribution.content_only import Screens, may_show, unexplained
 from skilljuror.attribution.discover import catalog_of, home_of
 from skilljuror.attribution.evidence import (
     Output,
@@ -48,15 +48,16 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     findings = [
         one for message in trajectory.messages for one in message_findings(message, gathered)
     ]
+    screens = Screens.of(gathered.touches)
     for touch in gathered.touches:
-        findings.extend(_touch_findings(touch, gathered))
+        findings.extend(_touch_findings(touch, gathered, screens))
     classes = _Classes(manifest)
     events = tuple(_events(trajectory, _placed(findings), gathered, classes))
     found = manifest if manifest is not None and manifest.known else _discovered(gathered, events)
     return Attribution(events, found)
 
 
-def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
+def _touch_findings(touch: Touch, run: Gathered, screens: Screens) -> Iterator[Finding]:
     """The events of one call."""
     if touch.call.action == "skill":
         yield from skill_findings(touch, run)
@@ -68,7 +69,7 @@ def _touch_findings(touch: Touch, run: Gathered) -> Iterator[Finding]:
         found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
         found.sort(key=lambda one: one.order)
         yield from _once(_unchecked(found))
-    for location, shown in unexplained(touch, run, output):
+    for location, shown in unexplained(touch, run, output, screens):
         yield _finding(touch, location, shown, order=len(touch.claims))
 
 

@@ -217,6 +217,8 @@ class Catalog:
         for needle in _NEEDLES:
             if needle in text:
                 return True
+        if "/" not in text:
+            return False
         for name in self.folder_names:  # noqa: SIM110 - asked of every call: a generator costs more
             if name in text:
                 return True

@@ -348,8 +348,5 @@ def _unproven(access: Access) -> Access:
 
 def _names_only(call: Call) -> bool:
     """Whether a search tool prints the names of files and no lines; Claude Code's does by default."""
-    return (
-        call.action == "search"
-        and call.name == "Grep"
-        and call.arguments.get("output_mode") != "content"
-    )
+    mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)
+    return call.action == "search" and mode != "content"

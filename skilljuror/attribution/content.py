@@ -9,6 +9,7 @@ they stand in the file's order.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Key = tuple[str, str]
 """Skill and path of a resource."""
@@ -74,6 +75,8 @@ class Page:
     """Lines of the body that are not blank."""
     total: int
     """Lines of the whole file that are not blank."""
+    numbers: Mapping[str, Sequence[int]]
+    """Line that is not blank -> its numbers; of one that stands in many places the first ones."""
 
     @staticmethod
     def of(text: str) -> "Page":
@@ -83,11 +86,20 @@ class Page:
         body = front_matter(lines)
         sizes = tuple(len(line.encode("utf-8", "replace")) + 1 for line in raw)
         filled = sum(1 for line in lines[body:] if line)
-        return Page(lines, sizes, body, filled, sum(1 for line in lines if line))
+        total = sum(1 for line in lines if line)
+        return Page(lines, sizes, body, filled, total, _numbers(lines))
 
     def size(self, ranges: Ranges) -> int:
         """Bytes of these lines of the file."""
         return sum(size for first, last in ranges for size in self.sizes[first - 1 : last])
+
+
+def _numbers(lines: Sequence[str]) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, 1):
+        if line and len(numbers.setdefault(line, [])) <= RARE:
+            numbers[line].append(number)
+    return numbers
 
 
 def front_matter(lines: Sequence[str]) -> int:
@@ -131,7 +143,8 @@ class Fingerprints:
         """What a text's lines show of any resource."""
         hits: dict[Key, list[tuple[int, int]]] = {}
         places = self.places
-        for at, line in enumerate(map(str.strip, shown)):
+        text = _Text(shown, list(map(str.strip, shown)))
+        for at, line in enumerate(text.bare):
             if line in places:
                 found = places[line]
             elif line and line[0] in _MARKS:
@@ -141,7 +154,7 @@ class Fingerprints:
             if len(found) <= RARE:
                 for key, number in found:
                     hits.setdefault(key, []).append((at, number))
-        matches = ((key, self._match(key, hits[key], shown)) for key in sorted(hits))
+        matches = ((key, self._match(key, hits[key], text)) for key in sorted(hits))
         return {key: match for key, match in matches if match}
 
     def match(self, key: Key, shown: Sequence[str]) -> Match | None:
@@ -149,16 +162,17 @@ class Fingerprints:
         page = self.pages.get(key)
         if page is None:
             return None
-        numbers: dict[str, list[int]] = {}
-        for number, line in enumerate(page.lines, 1):
-            if line and len(numbers.setdefault(line, [])) <= RARE:
-                numbers[line].append(number)
-        hits = [(at, number) for at, line in enumerate(shown) for number in _seen(line, numbers)]
-        return self._match(key, hits, shown) if hits else None
+        text = _Text(shown, list(map(str.strip, shown)))
+        hits = [
+            (at, number)
+            for at, line in enumerate(text.bare)
+            for number in page.numbers.get(line) or page.numbers.get(undecorated(shown[at]), ())
+        ]
+        return self._match(key, hits, text) if hits else None
 
-    def _match(self, key: Key, hits: list[tuple[int, int]], shown: Sequence[str]) -> Match | None:
+    def _match(self, key: Key, hits: list[tuple[int, int]], text: "_Text") -> Match | None:
         page = self.pages[key]
-        runs = _runs(hits, page.lines, shown)
+        runs = _runs(hits, page.lines, text)
         if not runs:
             return None
         ranges = joined((run.start, run.end) for run in runs)
@@ -188,25 +202,30 @@ class _Run:
     """First and last line of the file."""
 
 
-def _seen(line: str, numbers: Mapping[str, list[int]]) -> Sequence[int]:
-    return numbers.get(line.strip()) or numbers.get(undecorated(line)) or ()
+class _Text(NamedTuple):
+    """A text that may show something."""
+
+    shown: Sequence[str]
+    """Its lines."""
+    bare: Sequence[str]
+    """The same without blanks around them."""
+
+    def says(self, at: int, wanted: str) -> bool:
+        """Whether a line is the one that is wanted."""
+        return self.bare[at] == wanted or undecorated(self.shown[at]) == wanted
 
 
 def undecorated(line: str) -> str:
     """A line without the number or the `path:number:` that a tool put before it."""
-    bare = _NUMBERED.sub("", line, count=1)
-    if bare == line and line.startswith(("< ", "> ")):
-        bare = line[2:]
-    elif bare == line:
-        bare = _LOCATED.sub("", line, count=1)
-    return bare.strip()
+    found = _NUMBERED.match(line)
+    if not found and line.startswith(("< ", "> ")):
+        return line[2:].strip()
+    if not found and ":" in line:
+        found = _LOCATED.match(line)
+    return line[found.end() :].strip() if found else line.strip()
 
 
-def _same(line: str, wanted: str) -> bool:
-    return line.strip() == wanted or undecorated(line) == wanted
-
-
-def _runs(hits: list[tuple[int, int]], lines: Sequence[str], shown: Sequence[str]) -> list[_Run]:
+def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: _Text) -> list[_Run]:
     """The pieces, longest first; a line of the text belongs to one piece only."""
     runs: list[_Run] = []
     done: dict[int, int] = {}
@@ -214,15 +233,16 @@ def _runs(hits: list[tuple[int, int]], lines: Sequence[str], shown: Sequence[str
     for at, number in hits:
         if done.get(at - number, -1) >= at:
             continue
-        run = _grown(at, number, lines, shown)
+        run = _grown(at, number, lines, text)
         done[at - number] = run.at + run.end - run.start
         runs.append(run)
     runs.sort(key=lambda run: (run.start - run.end, run.at, run.start))
-    taken = bytearray(len(shown))
+    size = len(text.bare)
+    taken = bytearray(size)
     kept = []
     for run in runs:
         stop = run.at + run.end - run.start + 1
-        if any(taken[run.at : stop]) or (len(shown) > 3 and _trivial(run, lines)):
+        if any(taken[run.at : stop]) or (size > 3 and _trivial(run, lines)):
             continue
         taken[run.at : stop] = b"\1" * (stop - run.at)
         kept.append(run)
@@ -234,16 +254,15 @@ def _trivial(run: _Run, lines: Sequence[str]) -> bool:
     return run.start == run.end and len(lines[run.start - 1]) < DISTINCTIVE and len(lines) > 3
 
 
-def _grown(at: int, number: int, lines: Sequence[str], shown: Sequence[str]) -> _Run:
+def _grown(at: int, number: int, lines: Sequence[str], text: _Text) -> _Run:
     """The run through a hit, grown as far as text and file agree; blank ends are cut off."""
     start = end = number
-    while end < len(lines) and at + end - number + 1 < len(shown):
-        if not _same(shown[at + end - number + 1], lines[end]):
-            break
+    bare, ahead = text.bare, at - number + 1
+    last = min(len(lines), len(bare) - ahead)
+    while end < last and (bare[ahead + end] == lines[end] or text.says(ahead + end, lines[end])):
         end += 1
-    while start > 1 and at - (number - start) - 1 >= 0:
-        if not _same(shown[at - (number - start) - 1], lines[start - 2]):
-            break
+    first = max(1, 1 - at + number)
+    while start > first and text.says(ahead + start - 2, lines[start - 2]):
         start -= 1
     while end > number and not lines[end - 1]:
         end -= 1

@@ -1,12 +1,14 @@
 """Outputs that show a resource although no command names it: the content witness alone."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from skilljuror.attribution.catalog import Location, tail_of
-from skilljuror.attribution.content import Key, Match
+from skilljuror.attribution.content import Key, Match, Ranges
 from skilljuror.attribution.evidence import Output, Shown
 from skilljuror.attribution.gather import Gathered, Touch
+from skilljuror.attribution.screens import is_screen
 
 _READERS = frozenset({"shell", "python", "poll", "read", "other"})
 _NOT_READS = re.compile(
@@ -21,14 +23,56 @@ def may_show(touch: Touch, run: Gathered) -> bool:
     return bool(run.prints.pages) and touch.call.action in _READERS
 
 
-def unexplained(touch: Touch, run: Gathered, output: Output) -> Iterator[tuple[Location, Shown]]:
+@dataclass(slots=True)
+class Screens:
+    """Outputs that several calls share, and terminals that still show what was there before."""
+
+    claimed: dict[int, set[Key]] = field(default_factory=dict)
+    """`id` of a result -> what any of its calls names."""
+    last: dict[int, int] = field(default_factory=dict)
+    """`id` of a result -> number of the last call that it answers."""
+    standing: dict[str, dict[Key, Ranges]] = field(default_factory=dict)
+    """Agent -> what its terminal shows."""
+
+    @staticmethod
+    def of(touches: Iterable[Touch]) -> "Screens":
+        """The outputs of a run."""
+        found = Screens()
+        for touch in touches:
+            if touch.result is not None:
+                keys = {claim.key for claim in touch.claims}
+                found.claimed.setdefault(id(touch.result), set()).update(keys)
+                found.last[id(touch.result)] = touch.number
+        return found
+
+    def is_last(self, touch: Touch) -> bool:
+        """Whether no later call shares the output of this one."""
+        return self.last.get(id(touch.result), touch.number) == touch.number
+
+    def still(self, touch: Touch, matches: Mapping[Key, Match]) -> set[Key]:
+        """What the terminal showed before already; from now on it shows the matches."""
+        if touch.result is None or not is_screen(touch.result.text[:100]):
+            return set()
+        before = self.standing.get(touch.step.agent, {})
+        now = {key: match.ranges for key, match in matches.items()}
+        self.standing[touch.step.agent] = now
+        return {key for key, ranges in now.items() if set(ranges) <= set(before.get(key, ()))}
+
+
+def unexplained(
+    touch: Touch, run: Gathered, output: Output, screens: Screens
+) -> Iterator[tuple[Location, Shown]]:
     """Resources that the output of a call shows and none of its claims names."""
-    if not may_show(touch, run) or len(output.lines) < 2:
+    if not may_show(touch, run) or not screens.is_last(touch):
+        return
+    if len(output.lines) < 2:
+        screens.still(touch, {})
         return
     if _NOT_READS.search((touch.call.command or "")[:4000]):
         return
-    claimed = {claim.key for claim in touch.claims}
     matches = run.prints.matches(output.lines)
+    claimed = {claim.key for claim in touch.claims} | screens.claimed.get(id(touch.result), set())
+    claimed |= screens.still(touch, matches)
     taken: set[int] = _lines(matches, claimed)
     for key in sorted(matches, key=lambda k: (-matches[k].lines, k)):
         match = matches[key]

@@ -33,10 +33,17 @@ class Touch:
     """0-based position among the calls of the run."""
     more: str = ""
     """What later polls brought of its output."""
+    kept: Output | None = None
+    """Its output, where it will be asked for again."""
 
     def output(self) -> Output:
         """Its output with what polls brought."""
-        return Output(self.result, self.call.command or "", self.more)
+        if self.kept is not None:
+            return self.kept
+        output = Output(self.result, self.call.command or "", self.more)
+        if self.accesses:
+            self.kept = output
+        return output
 
     def parts(self, output: Output, prints: Fingerprints) -> dict[int, Segment]:
         """The part of the output that is surely one claim's alone."""
@@ -124,6 +131,7 @@ def _polled(call: Call, step: Step, running: dict[tuple[str, str], Touch]) -> bo
     touch = running.get((step.agent, call.command or ""))
     if touch is not None:
         touch.more += output_of(call.result)
+        touch.kept = None
     return touch is not None
 
 

@@ -4,6 +4,7 @@ Observations name the action they answer (`cause`); actions of one model respons
 step. Old histories have no ids: there an observation answers the action before it.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +25,11 @@ Events = list[tuple[int, int, dict[str, Any]]]
 """(file, line, event)."""
 
 _STATE = frozenset({"change_agent_state", "recall", "null", "system"})
+_TRAILER = re.compile(
+    r"(?:\s*\[(?:The command completed|Command finished|Current working directory|Python interpreter"
+    r"|Jupyter (?:current working directory|Python interpreter))[^\n]{0,400}\]){1,6}\Z"
+)
+"""What is told after an output: exit status, folder, interpreter."""
 _SHOWN = "Here's the result of running `cat -n` on "
 
 
@@ -247,5 +253,7 @@ def _result(call: CallDraft, event: dict[str, Any], line: int) -> Result:
     if call.fields["action"] == "read":
         body = shown.partition("\n")[2] if shown.startswith(_SHOWN) else shown
         clean, first = strip_numbers(body) or (None, None)
+    elif shown.endswith("]"):
+        clean = _TRAILER.sub("", shown)
     ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
     return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)

@@ -6,7 +6,8 @@ print; the expectations are those of the events (kind, resource, exposure).
 
 import pytest
 
-from skilljuror.models.trajectory import Call, Message, Result
+from skilljuror.attribution.attribute import attribute
+from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
 from tests.attribution.runs import (
     BUNDLE,
     FORMAT,
@@ -381,3 +382,51 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
 def test_ways_to_run_what_a_bundle_brings(command, expected):
     found = [one[:2] for one in seen(command, "total 7\n")]
     assert found == ([expected] if expected else [])
+
+
+def keys(keystrokes, screen=None, *, call_id, line):
+    """One keystroke; the screen answers the last of those sent together."""
+    return Call(
+        call_id, "bash_command", "shell", line, arguments={"keystrokes": keystrokes}, command=keystrokes,
+        result=Result(screen, line + 1) if screen else None,
+    )  # fmt: skip
+
+
+def on_screen(*steps):
+    """(line, kind, resource) of a run on a terminal."""
+    made = [
+        Step("main", number, calls[0].line, calls=calls) for number, calls in enumerate(steps, 1)
+    ]
+    run = Trajectory(trajectory="t", files=("log.json",), steps=tuple(made), messages=(), format="terminus-2", cwd="/app")  # fmt: skip
+    return [(one.line, one.kind, one.resource) for one in attribute(run, None).events]
+
+
+def test_keystrokes_sent_together_share_one_screen():
+    screen = f"New Terminal Output:\nroot@x:/app# cat {BUNDLE}/SKILL.md\n{SKILL}root@x:/app#"
+    first = keys("cd /app\n", call_id="k1", line=1)
+    second = keys(f"cat {BUNDLE}/SKILL.md\n", call_id="k2", line=2)
+    third = keys("q", screen, call_id="k3", line=3)
+    assert on_screen((first, second, third)) == [(2, "read", "SKILL.md")]
+
+
+def test_what_a_terminal_still_shows_is_not_read_again():
+    prompt = "root@x:/app# "
+    screen = f"Current Terminal Screen:\n{prompt}cat {BUNDLE}/SKILL.md\n{SKILL}{prompt}"
+    read = keys(f"cat {BUNDLE}/SKILL.md\n", screen, call_id="k1", line=1)
+    wait = keys("", screen, call_id="k2", line=5)
+    clear = keys("clear\n", f"Current Terminal Screen:\n{prompt}", call_id="k3", line=7)
+    again = keys("x\n", f"Current Terminal Screen:\n{prompt}x\n{SKILL}{prompt}", call_id="k4", line=9)  # fmt: skip
+    assert on_screen((read,), (wait,), (clear,), (again,)) == [
+        (1, "read", "SKILL.md"),
+        (9, "read", "SKILL.md"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["Grep", "grep"])
+def test_a_search_that_is_asked_for_names_lists(name):
+    call = Call(
+        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=Result(f"{BUNDLE}/SKILL.md", 3, True),
+        arguments={"output_mode": "files_with_matches"},
+    )  # fmt: skip
+    found = [(one.kind, one.resource) for one in events_of(call, manifest=None)]
+    assert found == [("list", ".")]
