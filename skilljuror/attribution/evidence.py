@@ -117,7 +117,7 @@ def read_shown(
 ) -> Shown:
     """What a read shows. `segment` is the part of the output that is surely this claim's alone;
     `foreign` says that the manifest has no such file."""
-    error = None if not output.answered else _error(claim, output)
+    error = None if not output.answered else _error(claim, output) or _complaint(claim, output)
     if error:
         return Shown("none", None, ok=False, note=error)
     if not output.answered:
@@ -145,6 +145,17 @@ def _error(claim: Claim, output: Output) -> str | None:
     if output.ok and not output.error_for(claim.access.path):
         return None
     return output.error_for(claim.access.path)
+
+
+def _complaint(claim: Claim, output: Output) -> str | None:
+    """What a program says of how it was called, where it says nothing else."""
+    words = claim.access.text.split(maxsplit=1)
+    if output.ok is not False or not words:
+        return None
+    start = f"{name_of(words[0])}: "
+    said = [line for line in output.lines[:4] if line.strip()]
+    only = 0 < len(said) < 4 and all(line.startswith(start) for line in said)
+    return said[0][:160] if only else None
 
 
 def _enough(match: Match, prints: Fingerprints, claim: Claim) -> bool:

@@ -209,6 +209,113 @@ def test_lines_shown_by_commands_as_agents_write_them(home, command):
     assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
 
 
+HOSTILE = [
+    'cat @/references/taxes.md | python3 -c "import sys; print(sys.stdin.read())"',
+    'cp -r @ copy1 && cat copy1/SKILL.md && head -3 copy1/references/taxes.md; rm -rf copy1',
+    'ln -s @ lnk && cat lnk/SKILL.md; rm lnk',
+    'ln -sfn @/references/taxes.md t.md; cat t.md; rm t.md',
+    'export SKILL_DIR=@; cd "$SKILL_DIR" && cat SKILL.md',
+    'cat "@/SKILL.md" | less',
+    'less @/SKILL.md',
+    "awk 'NR==3,NR==9' @/SKILL.md",
+    'awk \'NR>=3&&NR<=9{print NR": "$0}\' @/SKILL.md',
+    'awk \'{print NR": "$0}\' @/SKILL.md',
+    "awk 'FNR==5' @/SKILL.md @/references/taxes.md",
+    'cat @/references/taxes.md > both.md && cat both.md; rm both.md',
+    'cat @/references/{format,taxes}.md | head -20',
+    "find @ -type f -name '*.md' -exec cat {} \\;",
+    "find @ -type f \\( -name '*.md' -o -name '*.txt' \\) -print -exec head -2 {} \\;",
+    'find @ -type f | xargs head -n 3',
+    'ls @/references | xargs -I{} cat @/references/{}',
+    'ls -1 @/references/*.md | xargs -n1 head -2',
+    'grep -rn "0003" @ --include=*.md',
+    'grep -h "0003" @/SKILL.md @/references/taxes.md',
+    'grep -c token @/SKILL.md',
+    'grep -l token @/SKILL.md @/references/taxes.md',
+    'grep -rl token @',
+    'grep -n -B1 -A1 "0005" @/references/taxes.md',
+    'grep -A3 0005 @/references/taxes.md',
+    'grep token @/references/taxes.md | tail -2',
+    'python3 -c "from pathlib import Path; print(Path(\'@/references/taxes.md\').read_text())"',
+    "python3 - <<'EOF'\nfrom pathlib import Path\nfor p in sorted(Path('@').rglob('*.md')):\n    print('#', p); print(p.read_text())\nEOF",
+    "python3 - <<'EOF'\np='@/references/taxes.md'\nlines=open(p).read().splitlines()\nfor i,l in enumerate(lines[2:6],3): print(i,l)\nEOF",
+    "python3 - <<'EOF'\nwith open('@/SKILL.md') as f:\n    for line in f:\n        print(line, end='')\nEOF",
+    "python3 - <<'EOF'\nimport re\nt=open('@/SKILL.md').read()\nprint(len(t))\nEOF",
+    "python3 <<'EOF'\nimport sys; sys.path.insert(0, '@/scripts')\nimport total\nprint(total.total())\nEOF",
+    "cat <<'EOF' > r.py\nprint(open('@/references/taxes.md').read())\nEOF\npython3 r.py; rm r.py",
+    "cat @/SKILL.md | sed -n '5,8p'",
+    'cat @/SKILL.md | head -n 12 | tail -n 3',
+    "nl -ba @/SKILL.md | sed -n '5,9p'",
+    "cat -n @/references/format.md | sed -n '100,200p'",
+    'head -c 200 @/references/taxes.md; echo; tail -c 60 @/references/taxes.md',
+    "sed -n '5,8p;20,22p' @/references/format.md",
+    'sed -n -e 5,8p -e 20,22p @/references/format.md',
+    "sed -e '1,4d' @/SKILL.md",
+    "sed '/^---$/,/^---$/d' @/SKILL.md",
+    "sed -n '10,$p' @/SKILL.md",
+    "sed -n '$p' @/SKILL.md",
+    "sed -n '2,+3p' @/SKILL.md",
+    "sed -n '/0005/,$p' @/references/taxes.md",
+    'tail -n +5 @/SKILL.md | head -n 4',
+    'tail -5 @/SKILL.md @/references/taxes.md',
+    'head -q -n 2 @/SKILL.md @/references/taxes.md',
+    'cd @ && head -n 5 SKILL.md references/*.md scripts/*',
+    'diff @/references/taxes.md @/SKILL.md | head -5',
+    'cat @/nope.md || cat @/SKILL.md',
+    'cat @/SKILL.md 2>&1 | tee log.txt | head -3; rm log.txt',
+    'cat < @/references/taxes.md',
+    'cat @/SKILL.md | wc -l',
+    'wc -l @/SKILL.md && cat @/references/taxes.md',
+    'set -e; cd @; pwd; ls -la; cat SKILL.md',
+    'cd @ ; cat SKILL.md ; cd - >/dev/null ; cat notes.md',
+    'cd /; cat $HOME/.claude/skills/ledger/references/taxes.md',
+    'cd ~/.claude; cat skills/*/SKILL.md',
+    'cat ~/.claude/skills/led*/references/t*.md',
+    'F=$(find @ -name \'tax*\' | head -1); cat "$F"',
+    'cat $(ls @/references/*.md | tail -1)',
+    'cat "$(dirname @/references/taxes.md)/taxes.md"',
+    'D=$(dirname @/SKILL.md); cat $D/references/taxes.md',
+    'read -r X <<< "@/references/taxes.md"; cat $X',
+    'eval cat @/references/taxes.md',
+    'sh -c "cat @/references/taxes.md"',
+    'timeout 5 cat @/references/taxes.md; nice cat @/SKILL.md | head -2',
+    'env cat @/references/taxes.md',
+    'cat @/references/taxes.md &\nwait',
+    'cat <(head -3 @/references/taxes.md) <(tail -2 @/SKILL.md)',
+    "printf '%s\n' @/references/taxes.md | xargs cat",
+    'install -m 644 @/SKILL.md ./s.md && head -2 s.md; rm s.md',
+    "printf 'Reading %s\n' @/SKILL.md",
+    'ls @/SKILL.md',
+    'cat notes.md # see @/SKILL.md',
+    "cat <<'EOF'\nPlease read @/SKILL.md and references/taxes.md\nEOF",
+    "cat <<'EOF' > plan.md\n- cat @/SKILL.md\nEOF\ncat plan.md; rm plan.md",
+    'cat @/SKILL.md @/references/taxes.md | grep -n 0007',
+    'cat @/SKILL.md | grep 0007 | wc -l',
+    'sort -u @/references/taxes.md | head -3',
+    'head -3 @/SKILL.md; python3 @/scripts/total.py; tail -2 @/references/taxes.md',
+    'cat -s @/references/taxes.md | cat -n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", HOSTILE)
+def test_lines_shown_by_commands_that_hide_what_they_read(home, command):
+    command = command.replace("@", str(home / ".claude/skills/ledger"))
+    output, status = run(home, command)
+    assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
+
+
+@pytest.mark.parametrize("command", [one for one in MIXED + HOSTILE if "nope" not in one])
+def test_without_a_manifest_no_line_is_claimed_that_was_not_shown(home, command):
+    command = command.replace("@", str(home / ".claude/skills/ledger"))
+    output, status = run(home, command)
+    call = Call("c1", "Bash", "shell", 2, command=command, result=Result(output, 3, status == 0))
+    found = attribute(run_of(call, cwd=str(home / "work"), home=str(home)), None).events
+    placed = [one for one in found if one.lines or one.content_exposed == "full"]
+    shown = shown_lines(output)
+    for path, numbers in said_lines(placed).items():
+        assert numbers <= shown.get(path, set()), path
+
+
 OPENED = [
     "python3 @/scripts/total.py",
     "cd @ && python3 scripts/total.py > /dev/null",

@@ -1,0 +1,152 @@
+"""Tools of other servers, terminals, Windows, variables: shapes that fool a search for paths."""
+
+import pytest
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from tests.attribution.runs import BUNDLE, SKILL, TAXES, events_of, ran
+from tests.attribution.test_hostile import REFERENCES, seen
+
+
+def other(name, text, *, ok=True, **arguments):
+    """(kind, resource, exposure, lines) of a tool of some other server."""
+    call = Call("c1", name, "other", 2, arguments=arguments, result=Result(text, 3, ok=ok))
+    return [
+        (one.kind, one.resource, one.content_exposed, one.lines)
+        for one in events_of(call, manifest=None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "exposed"),
+    [
+        ("mcp__files__read_text_file", "read", "full"),
+        ("getFileContents", "read", "full"),
+        ("mcp__files__write_file", "write", "none"),
+        ("create_file_at", "write", "none"),
+        ("mcp__files__edit_file", "edit", "none"),
+        ("deleteFile", "edit", "none"),
+        ("mcp__files__get_file_info", "list", "none"),
+        ("lint_markdown", "read", "none"),
+    ],
+)
+def test_the_name_of_an_unknown_tool_tells_what_it_does(name, kind, exposed):
+    found = other(name, TAXES if exposed == "full" else "done", path=f"{REFERENCES}/taxes.md")
+    assert [one[:3] for one in found] == [(kind, "references/taxes.md", exposed)]
+
+
+def test_a_tool_that_reads_many_files_heads_each():
+    text = f"--- {BUNDLE}/SKILL.md ---\n\n{SKILL}\n\n--- {REFERENCES}/taxes.md ---\n\n{TAXES}\n\n--- End of content ---"
+    paths = [f"{BUNDLE}/SKILL.md", f"{REFERENCES}/*.md"]
+    assert other("read_many_files", text, paths=paths) == [
+        ("read", "SKILL.md", "full", ((1, 10),)),
+        ("read", "references/taxes.md", "full", ((1, 3),)),
+    ]
+
+
+def test_many_files_without_headings_share_an_output_and_no_lines():
+    text = f"{SKILL}\n{TAXES}"
+    paths = [f"{BUNDLE}/SKILL.md", f"{REFERENCES}/taxes.md"]
+    assert {one[2:] for one in other("read_files", text, paths=paths)} == {("full", None)}
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        (r"Get-Content C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
+        (r"type C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
+        (r"Get-Content -Raw .\.claude\skills\ledger\SKILL.md | Select-Object -First 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
+        (r"gc 'C:\Program Files\x\.agents\skills\ledger\SKILL.md' -TotalCount 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
+    ],
+)  # fmt: skip
+def test_paths_of_windows(command, output, expected):
+    (found,) = seen(command, output)
+    assert (found[1], found[2:]) == ("SKILL.md", expected)
+
+
+def test_a_command_typed_into_a_running_shell():
+    typed = Call(
+        "c2", "write_stdin", "poll", 5,
+        arguments={"chars": f"python3 {BUNDLE}/scripts/total.py\n"}, command="bash",
+        result=Result("total 7\n$ ", 6),
+    )  # fmt: skip
+    found = events_of(ran("bash", "$ "), typed, manifest=None)
+    assert [(one.kind, one.resource, one.line) for one in found] == [
+        ("exec", "scripts/total.py", 5)
+    ]
+
+
+def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
+    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\n"
+    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE)
+    for variable in ("$SKILL_DIR", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}/skills/ledger"):
+        run = ran(f'python3 "{variable}/scripts/total.py" a.csv', "total 7\n")
+        found = events_of(run, manifest=None, messages=(body,))
+        assert [one.resource for one in found if one.kind == "exec"] == ["scripts/total.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (f"make -C {BUNDLE}/scripts all", ("exec", "scripts/Makefile")),
+        (f"make -f {BUNDLE}/scripts/rules.mk", ("exec", "scripts/rules.mk")),
+        (f"uv run --script {BUNDLE}/scripts/total.py a.csv", ("exec", "scripts/total.py")),
+        (f"npx -y tsx {BUNDLE}/scripts/total.ts", ("exec", "scripts/total.ts")),
+        (f"node -e \"require('{BUNDLE}/scripts/total.js')()\"", ("import", "scripts/total.js")),
+        (f"cd {BUNDLE}/scripts && python3 -c \"import importlib; importlib.import_module('total')\"", ("import", "scripts/total.py")),
+        (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
+        (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
+        (f"zip -r kit.zip {BUNDLE}", None),
+    ],
+)  # fmt: skip
+def test_ways_to_run_what_a_bundle_brings(command, expected):
+    found = [one[:2] for one in seen(command, "total 7\n")]
+    assert found == ([expected] if expected else [])
+
+
+def keys(keystrokes, screen=None, *, call_id, line):
+    """One keystroke; the screen answers the last of those sent together."""
+    return Call(
+        call_id, "bash_command", "shell", line, arguments={"keystrokes": keystrokes}, command=keystrokes,
+        result=Result(screen, line + 1) if screen else None,
+    )  # fmt: skip
+
+
+def on_screen(*steps):
+    """(line, kind, resource) of a run on a terminal."""
+    made = [
+        Step("main", number, calls[0].line, calls=calls) for number, calls in enumerate(steps, 1)
+    ]
+    run = Trajectory(trajectory="t", files=("log.json",), steps=tuple(made), messages=(), format="terminus-2", cwd="/app")  # fmt: skip
+    return [(one.line, one.kind, one.resource) for one in attribute(run, None).events]
+
+
+def test_keystrokes_sent_together_share_one_screen():
+    screen = f"New Terminal Output:\nroot@x:/app# cat {BUNDLE}/SKILL.md\n{SKILL}root@x:/app#"
+    first = keys("cd /app\n", call_id="k1", line=1)
+    second = keys(f"cat {BUNDLE}/SKILL.md\n", call_id="k2", line=2)
+    third = keys("q", screen, call_id="k3", line=3)
+    assert on_screen((first, second, third)) == [(2, "read", "SKILL.md")]
+
+
+def test_what_a_terminal_still_shows_is_not_read_again():
+    prompt = "root@x:/app# "
+    screen = f"Current Terminal Screen:\n{prompt}cat {BUNDLE}/SKILL.md\n{SKILL}{prompt}"
+    read = keys(f"cat {BUNDLE}/SKILL.md\n", screen, call_id="k1", line=1)
+    wait = keys("", screen, call_id="k2", line=5)
+    clear = keys("clear\n", f"Current Terminal Screen:\n{prompt}", call_id="k3", line=7)
+    again = keys("x\n", f"Current Terminal Screen:\n{prompt}x\n{SKILL}{prompt}", call_id="k4", line=9)  # fmt: skip
+    assert on_screen((read,), (wait,), (clear,), (again,)) == [
+        (1, "read", "SKILL.md"),
+        (9, "read", "SKILL.md"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["Grep", "grep"])
+def test_a_search_that_is_asked_for_names_lists(name):
+    call = Call(
+        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=Result(f"{BUNDLE}/SKILL.md", 3, True),
+        arguments={"output_mode": "files_with_matches"},
+    )  # fmt: skip
+    found = [(one.kind, one.resource) for one in events_of(call, manifest=None)]
+    assert found == [("list", ".")]
