@@ -223,6 +223,14 @@ def _group(kind: str, resource: str) -> str:
     return f"{kind} SKILL.md" if resource == "SKILL.md" else kind
 
 
+def _untold(name: str, pairs: Sequence[tuple[dict[str, Any], ResourceEvent]]) -> str:
+    """Lines that the log does not tell: a label knows the bundle, an attribution without it not."""
+    if name != "lines":
+        return ""
+    count = sum(label.get("lines") is not None and event.lines is None for label, event in pairs)
+    return f", not told by the log {count}"
+
+
 def _print_confusion(scores: Sequence[Score]) -> None:
     """Labelled kind against found kind, where place and resource agree and the kind does not."""
     pairs: Counter[tuple[str, str]] = Counter()
@@ -271,7 +279,7 @@ def report(scores: Sequence[Score], *, verbose: bool) -> None:
     _print_confusion(scores)
     pairs = [pair for one in scores for pair in one.matched]
     for name, (agreeing, compared) in _agreement(pairs).items():
-        print(f"  {name:<18} agrees in {agreeing} of {compared}")
+        print(f"  {name:<18} agrees in {agreeing} of {compared}{_untold(name, pairs)}")
     negatives = [one for one in scores if not one.case.events]
     false_reads = sum(len(one.extra) for one in negatives)
     print(f"  negatives          {len(negatives)} files, {false_reads} false events")
