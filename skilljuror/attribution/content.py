@@ -261,7 +261,7 @@ def _grown(at: int, number: int, lines: Sequence[str], text: _Text) -> _Run:
     last = min(len(lines), len(bare) - ahead)
     while end < last and (bare[ahead + end] == lines[end] or text.says(ahead + end, lines[end])):
         end += 1
-    first = max(1, 1 - at + number)
+    first = max(1, number - at)
     while start > first and text.says(ahead + start - 2, lines[start - 2]):
         start -= 1
     while end > number and not lines[end - 1]:

@@ -32,7 +32,9 @@ _READS = frozenset(
 
 def slashed(command: str) -> str:
     """A command with the paths of Windows written with slashes."""
-    return command.replace("\\", "/") if _WINDOWS.search(command) else command
+    if "\\" in command and _WINDOWS.search(command):
+        return command.replace("\\", "/")
+    return command
 
 
 def deed_of(tool: str) -> tuple[EventKind, bool]:
