@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "Result", "Source", "catalog", "frame", "open_read", "parquet", "query", "run"]
 
 FOLDER = Path(__file__).parent
-NAME = re.compile(r"[a-z0-9_]+")
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""A single word is meant as the name of a question; SQL has more."""
 
 Source = Path | str | Reader
 
@@ -36,13 +38,15 @@ def query(name: str) -> Query:
     """One named question. Raises QueryError with the names that exist."""
     found = _queries().get(name)
     if found is None:
+        near = get_close_matches(name.lower().replace("-", "_"), _queries(), n=1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
         names = ", ".join(_queries())
-        raise QueryError(f"unknown question {name!r}; choose one of {names}, or write SQL")
+        raise QueryError(f"unknown question {name!r}; {guess}choose one of {names}, or write SQL")
     return found
 
 
 def run(source: Source, question: str, **params: Any) -> Result:
-    """The answer to a named question, or to SQL: whatever is not a plain lower-case name.
+    """The answer to a named question, or to SQL: whatever is not a single word.
 
     `source` is a database file or an open Reader. Raises QueryError, StoreError.
     """

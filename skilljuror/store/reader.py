@@ -1,9 +1,10 @@
 """Reading: rows, Arrow tables and Parquet files from a locked connection."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow as pa
 from skilljuror.errors import QueryError, StoreError
 
 Params = Mapping[str, Any] | None
+Answer = TypeVar("Answer")
 
 
 class Result(NamedTuple):
@@ -38,17 +40,16 @@ class Reader:
     def rows(self, sql: str, params: Params = None) -> Result:
         """Run one query with bound parameters. Raises QueryError."""
         with self._cursor() as cursor:
-            cursor.execute(sql, _bound(params))
+            _one_statement(cursor, sql)
+            found = _interruptible(cursor, lambda: cursor.execute(sql, _bound(params)).fetchall())
             columns = tuple(column[0] for column in _description(cursor))
-            return Result(columns, cursor.fetchall())
+            return Result(columns, found)
 
     def arrow(self, sql: str, params: Params = None) -> pa.Table:
         """The same as an Arrow table."""
         with self._cursor() as cursor:
-            relation = cursor.sql(sql, params=_bound(params))
-            if relation is None:
-                raise _no_rows()
-            return relation.to_arrow_table()
+            _one_statement(cursor, sql)
+            return _interruptible(cursor, lambda: _table(cursor.sql(sql, params=_bound(params))))
 
     def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
         """Write the rows of a query to a Parquet file and return their number.
@@ -73,6 +74,32 @@ class Reader:
             raise QueryError(_line(error)) from error
         finally:
             cursor.close()
+
+
+def _interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer]) -> Answer:
+    """The answer of `work`, which DuckDB does beside this thread: a Ctrl-C stops it at once."""
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        future = beside.submit(work)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            cursor.interrupt()
+            raise
+
+
+def _one_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """DuckDB would run them all and answer the last alone."""
+    count = len(cursor.extract_statements(sql))
+    if count == 0:
+        raise _no_rows()
+    if count > 1:
+        raise QueryError(f"this is {count} SQL statements; write one SELECT statement")
+
+
+def _table(relation: duckdb.DuckDBPyRelation | None) -> pa.Table:
+    if relation is None:
+        raise _no_rows()
+    return relation.to_arrow_table()
 
 
 def _damaged(path: Path, error: Exception) -> StoreError:

@@ -6,6 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+
+import pytest
+
+from skilljuror.store import open_write
 
 
 class Started:
@@ -64,3 +69,26 @@ def test_ctrl_c_stops_the_demo_and_leaves_whole_records(tmp_path):
     for record in study.glob("trials/*/trial.json"):
         json.loads(record.read_text())
     assert not list(study.glob("trials/.*"))
+
+
+LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_ctrl_c_stops_a_long_question(tmp_path, form):
+    """DuckDB computes for hours here; it must not hold the signal back."""
+    with open_write(tmp_path / "study.duckdb"):
+        pass
+    started = Started("query", ".", LONG, "--format", form, "--out", "rows", cwd=tmp_path)
+    started.until(lambda: computes(started.process.pid))
+    status, said, told, seconds = started.stop()
+    assert (status, said) == (130, "")
+    assert told.startswith("skilljuror: stopped")
+    assert seconds < 5
+    assert not (tmp_path / "rows").exists()
+
+
+def computes(pid):
+    """Whether the question is on its way: the process has the database open."""
+    links = Path(f"/proc/{pid}/fd").iterdir()
+    return any(link.is_symlink() and link.readlink().name == "study.duckdb" for link in links)

@@ -45,7 +45,9 @@ def test_a_reader_can_neither_write_nor_reach_a_file(path, sql):
         assert reader.rows("SELECT count(*) FROM study").rows == [(1,)]
 
 
-@pytest.mark.parametrize("sql", ["SELEC 1", "SELECT nothing", "", "SELECT $x"])
+@pytest.mark.parametrize(
+    "sql", ["SELEC 1", "SELECT nothing", "", "-- x", "SELECT 1; SELECT 2", "SELECT $x"]
+)
 def test_wrong_sql_is_one_line(path, sql):
     with open_read(path) as reader, pytest.raises(QueryError) as caught:
         reader.rows(sql)
