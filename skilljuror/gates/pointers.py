@@ -11,8 +11,11 @@ from urllib.parse import unquote
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.headings import anchors
+from skilljuror.knowledge.markdown import document_of
+from skilljuror.knowledge.markers import embedded_files
 from skilljuror.knowledge.normal import paths_of
-from skilljuror.models.bundle import Bundle
+from skilljuror.knowledge.text import read_text
+from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
@@ -37,8 +40,8 @@ def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
             yield from places.link(unit)
         elif unit.kind in CONTENT_KINDS and ("." in unit.text or "skills" in unit.text):
             yield from places.commands(unit)
-            yield from _stale(unit)
             if unit.generated is None:
+                yield from _stale(unit)
                 yield from places.mentions(unit)
 
 
@@ -74,6 +77,7 @@ class _Places:
         self.folders = {folder for path in self.paths for folder in _folders(path)}
         self.tails = {tail for path in paths_of(bundle, units) for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
+        self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
         titles: dict[str, list[str]] = defaultdict(list)
         for unit in units:
             if unit.kind == "heading":
@@ -88,7 +92,7 @@ class _Places:
             return
         path, _, anchor = address.partition("#")
         path = path.partition("?")[0]
-        target = self._target(unit.file, path) if path else unit.file
+        target = self._target(unit, path) if path else unit.file
         if target is None:
             yield Fact(
                 "hygiene.broken-link", basename(path.rstrip("/")), unit.file, unit.start, address
@@ -99,11 +103,22 @@ class _Places:
     def _anchors(self, path: str) -> set[str]:
         return self.anchors.get(path, set())
 
-    def _target(self, file: str, path: str) -> str | None:
-        """The file or folder that a link from `file` leads to; None when there is none."""
-        bases = [dirname(file), *self.skills, ""]
+    def _target(self, unit: Unit, path: str) -> str | None:
+        """The file or folder that a link leads to; None when there is none."""
+        bases = [dirname(unit.file), *self.skills, ""]
         places = (normpath(join(base, path)) for base in bases)
-        return next((p for p in places if p in self.paths or p in self.folders), None)
+        found = next((p for p in places if p in self.paths or p in self.folders), None)
+        return found or self._carried_target(unit, path)
+
+    def _carried_target(self, unit: Unit, path: str) -> str | None:
+        """The page itself, for a link of a file in a fence to another file that the page carries:
+        between the fences it stands as it stood in its own folder."""
+        if unit.file not in self.roots:
+            return None
+        there = _carried(self.roots[unit.file])
+        homes = (dirname(one) for one, start, end in there if start < unit.start <= end)
+        known = {one for one, _, _ in there}
+        return unit.file if any(normpath(join(home, path)) in known for home in homes) else None
 
     def commands(self, unit: Unit) -> Iterator[Fact]:
         """Scripts that a command names; any stated working directory is allowed."""
@@ -119,6 +134,14 @@ class _Places:
             if path not in self.tails and path not in self._told:
                 self._told.add(path)
                 yield Fact("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
+
+
+@lru_cache(maxsize=8)
+def _carried(root: Blob) -> tuple[tuple[str, int, int], ...]:
+    """(path, first line, last line) of the files that a flat page carries; 0, 0 for one in prose."""
+    text = read_text(root)
+    files = embedded_files(document_of(text.lines)) if text else ()
+    return tuple((one.path, *((one.start, one.end) if one.fenced else (0, 0))) for one in files)
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -37,7 +37,7 @@ _PATTERNS = {
         r"|\b(?:the )?(?:grader|verifier|autograder)\b",
         re.IGNORECASE,
     ),
-    "security.hidden-text": re.compile(r"<!--(?:[^-]|-(?!->)){0,300}"),
+    "security.hidden-text": re.compile(r"<!--(?:(?:[^-]|-(?!->)){0,300}(?=-->)|[^\n]{0,300})"),
     "security.invisible": re.compile(
         "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b\u200c\u200e\u200f\u202a-\u202e"
         "\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"

@@ -16,6 +16,8 @@ MOST = 1.5
 """Most tokens of a variant, as a share of its parent's; real layouts stay below 1.3."""
 LEAST = 0.8
 """Fewest tokens of a variant, as a share of its parent's."""
+PER_FILE = 25
+"""Estimated tokens of the marker, fence or routing row that a layout needs for one file."""
 ONE_READ = 25_000
 """Estimated tokens that agents' file tools return in one read. (transforms §3.4)"""
 LONG_REFERENCE = 6_000
@@ -30,7 +32,10 @@ class Size:
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; tokens are estimated without a vocabulary, data left out."""
         before, after = sum(_tokens(parent).values()), _tokens(variant)
-        facts = [*_growth(before, sum(after.values())), *_long(variant, after, _tokens(parent))]
+        facts = [
+            *_growth(before, sum(after.values()), len(parent.files)),
+            *_long(variant, after, _tokens(parent)),
+        ]
         checked = {"token": sum(after.values()), "parent token": before}
         return answer(self.name, (parent, variant), policy, map(finding, facts), checked)
 
@@ -45,9 +50,9 @@ def _estimate(path: str, blob: Blob) -> int:
     return 0 if resource_class(path, blob) == "data" else estimate(blob.text or "")
 
 
-def _growth(before: int, after: int) -> Iterator[Fact]:
+def _growth(before: int, after: int, files: int) -> Iterator[Fact]:
     message = f"about {after} tokens, the parent has about {before}"
-    if after > before * MOST + SLACK:
+    if after > before * MOST + SLACK + files * PER_FILE:
         yield Fact("size.grown", None, "", message=message)
     if after < before * LEAST - SLACK:
         yield Fact("size.shrunk", None, "", message=message)

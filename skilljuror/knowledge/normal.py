@@ -9,9 +9,13 @@ from skilljuror.knowledge.grammar import MARKER, embedded_path
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
-_STALE = re.compile(r"(?:~|/root|/home/[\w.-]+|/mnt)?/(?:\.[\w-]+/)?skills/|~/\.[\w-]+/skills/")
+_STALE = re.compile(
+    r"(?:~|\$HOME|/root|/home/[\w.-]+|/mnt|/app|/workspace)?/(?:\.[\w-]+/)?skills/(?:public/|user/)?"
+)
 _MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
 _PATH = re.compile(r"(?<![\w/~-])(?:\.{0,2}/)*(?:[\w@+.-]+/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}\b")
+_DEFINED = re.compile(r"^(\[[^\[\]]{1,300}\]:)\s*(?![A-Za-z][A-Za-z0-9+.-]*:|//)<?([^\s<>]+)>?")
+_ROOT = re.compile(r"(?i)([^/]+)/skill\.md$")
 _COLLISION = re.compile(r"-\d+(?=\.\w+$)")
 
 
@@ -31,14 +35,14 @@ class Normal:
         folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
         self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
         known = [set(paths_of(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
-        self._parent = {basename(path) for path in known[0]}
+        self._parent = {_name(path) for path in known[0]}
         self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
         self._texts: dict[str, str] = {}
 
     def text(self, unit: Unit) -> str:
         """The text of `unit` as it is compared."""
         text = unit.text
-        if "/" not in text and ".md" not in text:
+        if "/" not in text and ".md" not in text and not text.startswith("["):
             return text
         if text not in self._texts:
             self._texts[text] = self._normal(text)
@@ -50,6 +54,7 @@ class Normal:
         return unit.criticals if text == unit.text else criticals(text)
 
     def _normal(self, text: str) -> str:
+        text = unaimed(text)
         text = _STALE.sub("", text) if "skills/" in text else text
         text = _PATH.sub(self._named, text)
         text = _MOVED.sub("", text)
@@ -59,9 +64,20 @@ class Normal:
         path = normpath(found[0]).lstrip("./")
         if path not in self._tails:
             return found[0]
-        name = basename(path)
+        name = _name(path)
         before = _COLLISION.sub("", name)
         return name if name in self._parent or before not in self._parent else before
+
+
+def unaimed(text: str) -> str:
+    """A link definition without its target, where that is local: it may move."""
+    return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
+
+
+def _name(path: str) -> str:
+    """The name under which a file may stand elsewhere; a skill inside a skill becomes a page."""
+    inner = _ROOT.search(path)
+    return f"{inner[1]}.md" if inner else basename(path)
 
 
 def paths_of(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:

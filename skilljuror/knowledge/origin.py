@@ -17,6 +17,7 @@ from skilljuror.knowledge.criticals import criticals
 from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.matching import Matching
+from skilljuror.knowledge.normal import unaimed
 from skilljuror.knowledge.templates import TEMPLATES
 from skilljuror.knowledge.triggers import ROW as TRIGGER_ROW
 from skilljuror.knowledge.triggers import trigger_in, trigger_problem
@@ -31,6 +32,7 @@ _NAMING = CONTENT_KINDS | {"link"}
 _WEIGHTY = ("num:", "cmp:", "mod:")
 """Tokens a row may not make up; the words of paths and code spans are compared as words."""
 _HOLE = re.compile(r"\{[a-z]+\}")
+_NOTE = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:[ \t]+(\S.*)$", re.MULTILINE)
 _COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" in line)
 
 
@@ -60,7 +62,7 @@ class Makings:
             return "reference-title" if self._is_title(unit) else made_heading(unit.text)
         if unit.kind == "item" and self._is_listed(unit):
             return "contents-row"
-        copied = unit.kind == "statement" and unit.text in self._definitions
+        copied = unit.kind == "statement" and unaimed(unit.text) in self._definitions
         return "definition" if copied else None
 
     def is_made_heading(self, text: str, home: str) -> bool:
@@ -189,8 +191,10 @@ class Makings:
 
     @cached_property
     def _definitions(self) -> frozenset[str]:
-        texts = (unit.text for unit in self._units if unit.kind == "statement")
-        return frozenset(text for text in texts if text.startswith("[") and "]:" in text)
+        texts = [unit.text for unit in self._units if unit.kind == "statement"]
+        notes = (_NOTE.findall(blob.text or "") for blob in self._parent.files.values())
+        told = {unaimed(text) for text in texts if text.startswith("[") and "]:" in text}
+        return frozenset(told | {" ".join(note.split()) for found in notes for note in found})
 
     @cached_property
     def _names(self) -> frozenset[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from skilljuror.knowledge.grammar import (
 from skilljuror.knowledge.inline import folded, inline_text, sentences
 from skilljuror.knowledge.listings import fields, file_digest, listing
 from skilljuror.knowledge.markdown import Document, document_of
+from skilljuror.knowledge.markers import embedded_files
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 
@@ -45,6 +46,7 @@ class _Walk:
         ]
         self.marker: str | None = None
         self.configures = False
+        self.fenced = {one.start - 1 for one in embedded_files(document) if one.fenced}
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -122,8 +124,10 @@ class _Walk:
         start = _span(token)[0] + self.first + (token.type == "fence")
         words = token.info.split()
         language = words[0].lower() if words else ""
-        content = token.content.removesuffix("\n").split("\n")
+        content = self._inside(token)
         path, self.marker = self.marker, None
+        if path is not None and is_markdown(path) and _span(token)[0] not in self.fenced:
+            path = None
         configures, self.configures = self.configures, False
         if path is not None:
             yield from embedded(path, content, start)
@@ -131,6 +135,13 @@ class _Walk:
             yield from fields(content, start)
         else:
             yield from listing(content, start, self.headings, language)
+
+    def _inside(self, token: Token) -> Sequence[str]:
+        """The lines of a block of code, as they stand where nothing is put before them."""
+        lines = token.content.removesuffix("\n").split("\n")
+        start = _span(token)[0] + 1
+        plain = token.type == "fence" and token.level == 0 and self.lines[start - 1][:1] in "`~"
+        return self.lines[start : start + len(lines)] if plain and token.content else lines
 
     def _table(self, index: int) -> Iterator[Draft]:
         header: list[str] = []

@@ -42,6 +42,31 @@ def audit(
     )
 
 
+def inherit(judged: AuditResult, against_source: AuditResult) -> AuditResult:
+    """The same answer, with what the source already had inherited too: a flat parent can mend a
+    source's broken anchor by chance, and a layout made of it breaks it again."""
+    known = {_place(one) for one in against_source.findings if one.inherited}
+    results = tuple(_inherited(result, known) for result in judged.results)
+    verdict = worst(result.verdict for result in results)
+    return judged.model_copy(update={"results": results, "verdict": verdict})
+
+
+_Place = tuple[str, str, int | None, str | None]
+
+
+def _place(found: Finding) -> _Place:
+    return found.rule, found.file, found.line, found.variant_text
+
+
+def _inherited(result: GateResult, known: Collection[_Place]) -> GateResult:
+    findings = tuple(
+        one.model_copy(update={"inherited": one.inherited or _place(one) in known})
+        for one in result.findings
+    )
+    verdict = load_policy(result.policy).verdict(findings, sum(result.checked.values()))
+    return result.model_copy(update={"findings": findings, "verdict": verdict})
+
+
 def _waive(result: GateResult, waivers: Collection[str]) -> GateResult:
     if not waivers:
         return result

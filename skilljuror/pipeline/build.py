@@ -17,7 +17,7 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.audit import audit, inherit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.pool import each
 from skilljuror.pipeline.target import RECORD, VARIANTS, safe_target
@@ -103,8 +103,11 @@ class Work:
 
     def _judge(self, step: Step) -> Iterator[GateResult]:
         """What every gate says about a variant and the one it is made from."""
-        pair = self.made[step.parent], self.made[step.variant]
-        for result in audit(*pair, step.variant, step.policy).results:
+        source, variant = self.made["source"], self.made[step.variant]
+        judged = audit(self.made[step.parent], variant, step.variant, step.policy)
+        if step.parent != "source" and judged.verdict != "pass":
+            judged = inherit(judged, audit(source, variant, step.variant, step.policy))
+        for result in judged.results:
             yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
 
 

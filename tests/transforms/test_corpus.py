@@ -12,6 +12,7 @@ from skilljuror.knowledge.render import rebuild, render
 from skilljuror.knowledge.verify import verify
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
+from skilljuror.pipeline.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.pd import ROOT_LINES
@@ -102,3 +103,20 @@ def test_no_skill_inside_a_skill_is_made(name, variant):
     roots = {skill.path for skill in made.skills}
     nested = {path for path in made.files if is_root_name(path)} - roots
     assert nested <= set(parent.files)
+
+
+NOT_PASSED = {
+    ("tiny", "pd"): "layout.pd-support",
+    ("forged", "pd"): "knowledge.reference",
+}
+"""A skill of one sentence has nothing to open on demand; a heading in the form of a marker loses
+the ticks around its path where it titles a page."""
+
+
+@pytest.mark.parametrize(("name", "variant"), PAIRS)
+def test_the_gates_pass_it_under_the_strict_policy(name, variant):
+    _, parent, made = built(name, variant)
+    judged = audit(parent, made, variant, "strict")
+    expected = {NOT_PASSED[name, variant]} if (name, variant) in NOT_PASSED else set()
+    assert {finding.rule for finding in judged.own if finding.severity != "info"} == expected
+    assert judged.verdict == ("fail" if expected else "pass")
