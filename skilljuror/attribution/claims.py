@@ -10,8 +10,9 @@ from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.commands import command_accesses
 from skilljuror.attribution.copies import Copies
 from skilljuror.attribution.globs import named_paths, skill_paths
+from skilljuror.attribution.interpreters import quoted_accesses
 from skilljuror.attribution.patches import patch_accesses
-from skilljuror.attribution.paths import expand_home, glob_match, is_glob, join
+from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
 from skilljuror.attribution.shell import Shell, read_shell
 from skilljuror.attribution.spelling import deed_of, slashed, typed
@@ -317,6 +318,8 @@ class Claims:
             touched = command_accesses(list(unwrap(commands, self.home)), self.home)
         elif suffix == "py":
             touched = imports_by_script(text, access.path, self.home)
+        elif suffix in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
+            touched = quoted_accesses(text, folder_of(access.path) or None, self.home)
         else:
             return
         claims: list[Claim] = []

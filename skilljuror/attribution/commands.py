@@ -12,7 +12,7 @@ from itertools import groupby
 from skilljuror.attribution.access import MAYBE, PRINTS, Access
 from skilljuror.attribution.echo import printed_text
 from skilljuror.attribution.grep import is_search, searches
-from skilljuror.attribution.interpreters import interpret, is_interpreter
+from skilljuror.attribution.interpreters import interpret, is_interpreter, reads_input
 from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.paths import expand_home, join, name_of
 from skilljuror.attribution.programs import (
@@ -135,11 +135,11 @@ class Pipeline:
             body = Redirect("<<", Word(""), body=self.fed)
             command = replace(command, redirects=(*command.redirects, body))
         ran = interpret(command, self.home)
-        if not ran and not command.arguments:
+        if not ran and reads_input(command):
             fed.extend(
                 self.access(command, r.target, "exec") for r in command.redirects if r.op == "<"
             )
-        if not ran and fed and not command.arguments:
+        if fed and reads_input(command) and command.heredoc is None:
             ran = [replace(one, kind="exec", view=WHOLE) for one in fed]
             self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
         self.done.extend(replace(one, shown=one.shown and not command.captured) for one in ran)
@@ -281,6 +281,8 @@ def _copy(pipeline: Pipeline, command: Command) -> None:
     target = operands[-1]
     for word in operands[:-1]:
         source = pipeline.access(command, word, "read", shown=False, strict=True, note="copied")
+        if command.name == "mv":
+            source = replace(source, kind="edit", note="moved")
         pipeline.done.append(source)
         pipeline.done.append(pipeline.access(command, target, "write", source=source.path))
 

@@ -1,11 +1,13 @@
 """Programs that run code: which script, which module, which inline code."""
 
 import re
+import sys
 from dataclasses import replace
 
 from skilljuror.attribution.access import Access
 from skilljuror.attribution.paths import expand_home, is_glob, join
 from skilljuror.attribution.python_code import python_accesses
+from skilljuror.attribution.python_names import COMMON
 from skilljuror.attribution.shell import Command
 from skilljuror.attribution.views import WHOLE
 from skilljuror.attribution.words import Word
@@ -39,6 +41,16 @@ _SUBCOMMANDS: dict[str, frozenset[str]] = {
     "go": frozenset({"run"}),
     "coverage": frozenset({"run"}),
 }
+_RUN_BY_MODULE = frozenset({
+    "pytest",
+    "unittest",
+    "pdb",
+    "cProfile",
+    "profile",
+    "trace",
+    "coverage",
+})
+"""Modules that run the script they are given."""
 _INLINE = {
     "python": "-c", "node": "-e", "bun": "-e", "deno": "eval", "ruby": "-e", "perl": "-e", "php": "-r",
     "Rscript": "-e",
@@ -101,7 +113,7 @@ def _inline(family: str, code: str, command: Command, home: str | None) -> list[
     if family == "python":
         found = python_accesses(code, command.cwd, home, _search_path(command))
     else:
-        found = _quoted(code, command, home)
+        found = quoted_accesses(code, command.cwd, home)
     return [_placed(one, command) for one in found]
 
 
@@ -115,6 +127,12 @@ def _module(words: list[Word], command: Command, home: str | None) -> list[Acces
             replace(one, shown=True, note="", view=WHOLE.pick())
             for one in _handed(words[1:], command, home)
         ]
+    name = words[0].text.partition(".")[0]
+    if name in _RUN_BY_MODULE:
+        at = next((at for at, word in enumerate(words[1:], 1) if word.text[:1] != "-"), None)
+        return _script(words[at:], command, home) if at else []
+    if name in COMMON or name in sys.stdlib_module_names:
+        return _handed(words[1:], command, home)
     path = words[0].text.replace(".", "/") + ".py"
     folders = [*_search_path(command), command.cwd or ""]
     found = [
@@ -160,14 +178,19 @@ def _search_path(command: Command) -> list[str]:
     return [join(command.cwd, entry) for entry in entries if entry and "\0" not in entry]
 
 
-def _quoted(code: str, command: Command, home: str | None) -> list[Access]:
+def reads_input(command: Command) -> bool:
+    """Whether an interpreter takes its code from what flows in."""
+    return not command.arguments or command.arguments[0].text in {"-", "-s"}
+
+
+def quoted_accesses(code: str, cwd: str | None, home: str | None) -> list[Access]:
     """Paths quoted in code of other languages, by the word before them."""
     found = []
     for match in _QUOTED_PATH.finditer(code[:200_000]):
         if "/" not in match[2]:
             continue
         before = code[max(0, match.start() - 40) : match.start()]
-        path = join(command.cwd, expand_home(match[2], home))
+        path = join(cwd, expand_home(match[2], home))
         if _LOADS.search(before):
             found.append(Access(path, "import", via="shell", strict=True))
         elif _READS.search(before):

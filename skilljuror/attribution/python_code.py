@@ -62,6 +62,8 @@ class _Code:
             return self._formatted(node, depth)
         if isinstance(node, ast.Call):
             return self._called(node, depth)
+        if isinstance(node, ast.Subscript) and self.value(node.slice, depth + 1) == "HOME":
+            return self.home or "~"
         return None
 
     def _joined(self, node: ast.BinOp, depth: int) -> str | None:
@@ -91,8 +93,10 @@ class _Code:
         if name == "expanduser" and isinstance(node.func, ast.Attribute):
             given = arguments[0] if arguments else self.value(node.func.value, depth + 1)
             return expand_home(given, self.home) if given else None
-        if name == "home" and not arguments:
-            return self.home
+        if (name == "home" and not arguments) or (
+            name in {"get", "getenv"} and arguments == ["HOME"]
+        ):
+            return self.home or "~"
         known = [argument for argument in arguments if argument is not None]
         if name in {"join", "joinpath"} and known and len(known) == len(arguments):
             return self._glued(node, name, known, depth)

@@ -16,6 +16,7 @@ from skilljuror.attribution.words import Word, braces, expand, multiply
 
 DEPTH = 6
 """Shells inside shells that are followed."""
+_SEARCH_PATHS = ("PYTHONPATH",)
 TURNS = 64
 """Turns of loops that are followed one by one; more are taken together."""
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
@@ -174,7 +175,11 @@ class Shell:
         command = Command(
             words=tuple(words),
             cwd=place.cwd,
-            assigns={name: value[0].text for name, value in assigns.items() if value},
+            assigns={
+                name: value[0].text
+                for name, value in {**self._exported(), **assigns}.items()
+                if value
+            },
             redirects=tuple(redirects),
             pipeline=self.pipelines,
             captured=self.captured,
@@ -186,6 +191,10 @@ class Shell:
             self.commands[inner:] = [replace(one, captured=False) for one in self.commands[inner:]]
         self.commands.append(command)
         self._builtin(command, place)
+
+    def _exported(self) -> dict[str, tuple[Word, ...]]:
+        """Variables that tell programs where their modules lie."""
+        return {name: self.variables[name] for name in _SEARCH_PATHS if name in self.variables}
 
     def _loop(self, span: list[Token], spans: list[Span], at: int, place: _Place, text: str) -> int:
         """`for NAME in words`: one turn for each value, or all values at once where they are

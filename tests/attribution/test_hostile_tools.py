@@ -97,10 +97,17 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
         (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
         (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
         (f"zip -r kit.zip {BUNDLE}", None),
+        (f"cat {BUNDLE}/scripts/run.sh | bash -s -- x", ("exec", "scripts/run.sh")),
+        (f"cd {BUNDLE} && python3 -m pytest scripts/test_total.py -q", ("exec", "scripts/test_total.py")),
+        (f"cd {BUNDLE} && python3 -m http.server 8000", None),
+        (f"export PYTHONPATH={BUNDLE}/scripts:$PYTHONPATH\npython3 -c 'import total; total.main()'", ("import", "scripts/total.py")),
+        (f"cat > m.mjs <<'EOF'\nimport {{ t }} from '{BUNDLE}/scripts/t.mjs';\nt()\nEOF\nnode m.mjs", ("import", "scripts/t.mjs")),
+        ("python3 <<'EOF'\nfrom pathlib import Path\nimport sys\nS = Path.home() / '.claude' / 'skills' / 'ledger'\nsys.path.insert(0, str(S / 'scripts'))\nfrom total import main\nmain()\nEOF", ("import", "scripts/total.py")),
+        ("python3 -c \"import os, runpy; runpy.run_path(os.environ['HOME'] + '/.claude/skills/ledger/scripts/total.py')\"", ("exec", "scripts/total.py")),
     ],
 )  # fmt: skip
 def test_ways_to_run_what_a_bundle_brings(command, expected):
-    found = [one[:2] for one in seen(command, "total 7\n")]
+    found = [one[:2] for one in seen(command, "total 7\n") if one[0] != "mention"]
     assert found == ([expected] if expected else [])
 
 
