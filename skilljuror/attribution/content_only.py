@@ -16,6 +16,8 @@ _NOT_READS = re.compile(
     r"|\bworkmux\b|\bapply_patch\b|\bgh\s+(?:pr|issue|api)\b"
 )
 """Other agents' screens, and differences: what they show was not read by this agent from the file."""
+_WORDS = ("git", "diff", "tmux", "screen", "workmux", "apply_patch", "gh")
+"""One of them stands in whatever that expression finds."""
 
 
 def may_show(touch: Touch, run: Gathered) -> bool:
@@ -68,7 +70,7 @@ def unexplained(
     if len(output.lines) < 2:
         screens.still(touch, {})
         return
-    if _NOT_READS.search((touch.call.command or "")[:4000]):
+    if _is_no_read((touch.call.command or "")[:4000]):
         return
     matches = run.prints.matches(output.lines)
     claimed = {claim.key for claim in touch.claims} | screens.claimed.get(id(touch.result), set())
@@ -94,6 +96,11 @@ def unexplained(
                 size=size,
             ),
         )
+
+
+def _is_no_read(command: str) -> bool:
+    """Most commands hold none of the words, and only the others are searched slowly."""
+    return any(word in command for word in _WORDS) and bool(_NOT_READS.search(command))
 
 
 def _lines(matches: dict[Key, Match], keys: set[Key]) -> set[int]:
