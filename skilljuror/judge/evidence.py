@@ -14,9 +14,6 @@ from skilljuror.judge.together import Together
 from skilljuror.judge.watch import Watch
 from skilljuror.models.trajectory import Trajectory
 
-MAJOR = 2
-"""How much more of an action one showing of a resource must explain to take a part from another."""
-
 
 @dataclass(frozen=True)
 class Use:
@@ -189,7 +186,6 @@ class AgentRun:
         matches = {one.feature: one for one in self._together.used(lines)} if action.call else {}
         owned, contested = self._ledger.use([*found, *matches])
         self._ledger.hear(self._together.hear(lines, spare=self._ledger.owner))
-        owned = self._from_one_showing(owned)
         for match in matches.values():
             if match.feature in owned:
                 group = owned.pop(match.feature)
@@ -202,24 +198,6 @@ class AgentRun:
         for group, features in _by_owner(contested):
             for i in group:
                 self.traces[i].contested += self.weigh(features)
-
-    def _from_one_showing(self, owned: dict[str, Group]) -> dict[str, Group]:
-        """A minor part that another showing of the same resource holds too came from that one."""
-        parts = dict(_by_owner(owned))
-        for minor in parts:
-            for other, features in parts.items():
-                major = self.weigh(features) >= MAJOR * self.weigh(parts[minor])
-                if (
-                    major
-                    and other != minor
-                    and self._kin(minor, other)
-                    and self._holds(other, parts[minor])
-                ):
-                    owned = owned | dict.fromkeys(parts[minor], other)
-        return owned
-
-    def _holds(self, group: Group, features: Iterable[str]) -> bool:
-        return all(self.watch.offers(group, feature) for feature in features)
 
     def _use(self, action: Acted, group: Group, features: list[str], found: dict[str, str]) -> Use:
         weights = self.watch.weights

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 
 from skilljuror.judge.settings import settings
-from skilljuror.judge.values import TOGETHER, place_of
+from skilljuror.judge.values import TOGETHER, place_of, spelled
 from skilljuror.judge.words import Feature, content_words, words_of
 
 PHRASE = 4
@@ -107,7 +107,8 @@ def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]
     for piece in pieces(line):
         yield from _names(piece, common)
     for number in numbers(line):
-        yield from of_number(number)
+        if spelled(number) not in common:
+            yield from of_number(number)
 
 
 def pieces(line: str) -> list[str]:

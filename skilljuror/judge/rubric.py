@@ -22,7 +22,7 @@ class EruRubric:
     digest: str
     """sha256 of the file."""
     common: frozenset[str]
-    """Tokens, in lower case, that everybody writes; "os." stands for every name below it."""
+    """Tokens, in lower case, and values that everybody writes; "os." stands for what is below it."""
     generic: frozenset[str]
     """Stems that any report on a run holds: success, done, output."""
     together: TogetherRule
@@ -42,6 +42,7 @@ def load_eru() -> EruRubric:
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
         together = _together(content["together"])
         cases = tuple(content["boundary_cases"])
+        common |= together.everyday
         return EruRubric(int(content["version"]), sha256(data), common, generic, together, cases)
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise JudgeError(

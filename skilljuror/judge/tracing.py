@@ -1,8 +1,20 @@
 """The tracing judge: uptake that can be proved by quoting both sides, without any model.
 
 An event counts as taken up when content that came from its resource and from nowhere
-else in the run turns up in a later action. The rules, their limits and the boundary cases
-are data: rubrics/eru.yaml.
+else in the run turns up in a later action of the same agent. What may be recognised:
+
+    features    names, paths, flags, numbers, headings and phrases, each with a weight (features.py);
+                a deed needs weight 3, deeds and words of one step 4, names over several steps 4
+    settings    a name with its value, however it is spelled, table cells by their heads (settings.py)
+    together    at least three values of one small passage that come back close to each other in one
+                call and are improbable together, though each alone is common (together.py)
+    runs        a run of bundled code: what it wrote and a later call works with (runs.py), or a line
+                of its output that the next words say again (restated.py)
+
+Whose a recognised thing is says ledger.py; decide.py makes a label of it: `yes` with both quotes;
+`no` where something recognisable was shown and not seen again, or the access failed; `unknown`
+where the resource offered nothing distinctive, was not shown, only shared content was used, or
+the log ends. The rules in full, their limits and the boundary cases are data: rubrics/eru.yaml.
 """
 
 from collections.abc import Iterator
