@@ -64,7 +64,7 @@ class Catalog:
     folders: dict[str, str] = field(default_factory=dict)
     """Folder of a skill -> its name as offered."""
     folder_names: dict[str, None] = field(default_factory=dict)
-    """Names of these folders."""
+    """Names of these folders, each with the slash before it."""
     names: dict[str, str] = field(default_factory=dict)
     """Tail of a name -> the name as offered."""
     bundled: set[str] = field(default_factory=set)
@@ -108,7 +108,7 @@ class Catalog:
     def _add_folder(self, folder: str, skill: str) -> None:
         if folder not in self.folders:
             self.folders[folder] = skill
-            self.folder_names.setdefault(folder.rpartition("/")[2])
+            self.folder_names.setdefault("/" + folder.rpartition("/")[2])
 
     def add_name(self, skill: str, path: str) -> None:
         """A file that a listing or the skill's own text names: globs may mean it."""
@@ -217,8 +217,12 @@ class Catalog:
         for needle in _NEEDLES:
             if needle in text:
                 return True
-        names = tuple(self.folder_names)
-        return any(part.startswith(names) for part in text.split("/")[1:])
+        if "/" not in text:
+            return False
+        for name in self.folder_names:  # noqa: SIM110 - asked of every call: a generator costs more
+            if name in text:
+                return True
+        return False
 
 
 def known_root(path: str) -> tuple[str, str] | None:
