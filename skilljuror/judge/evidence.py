@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from skilljuror.judge.features import is_number
 from skilljuror.judge.ledger import Ledger
 from skilljuror.judge.rubric import EruRubric
 from skilljuror.judge.runs import Runs, own_parts
@@ -209,8 +210,10 @@ class AgentRun:
         )  # fmt: skip
 
     def weigh(self, features: Iterable[str]) -> int:
-        """Weight of some features."""
-        return sum(self.watch.weights[feature] for feature in features)
+        """Weight of some features; small numbers are one sign, however many they are."""
+        names = {name: self.watch.weights[name] for name in features}
+        small = sum(weight == 1 and is_number(name) for name, weight in names.items())
+        return sum(names.values()) - max(0, small - 1)
 
     def weight_of(self, uses: Iterable[Use]) -> int:
         """Weight of everything that some actions took, each thing once."""

@@ -220,6 +220,11 @@ def _number(text: str) -> Iterator[Feature]:
         yield f"#{value:.6g}", 1
 
 
+def is_number(feature: str) -> bool:
+    """Whether a feature is a number."""
+    return feature.startswith("#") and not feature.startswith(HEADING)
+
+
 def _is_year(text: str) -> bool:
     return len(text) == 4 and text[:2] in {"19", "20"}
 
@@ -246,7 +251,7 @@ def _entries(piece: str) -> Iterator[str]:
 
 def position(line: str, feature: str) -> int:
     """Where a feature stands on a line; 0 where it cannot be told."""
-    if feature.startswith("#") and not feature.startswith(HEADING):
+    if is_number(feature):
         written = _NUMBER.finditer(line)
         hits = (one.start() for one in written if feature in dict(of_number(one.group(1))))
         return next(hits, 0)

@@ -122,29 +122,32 @@ COMMON: list[float] = [
 COMMON += [120, 128, 200, 250, 256, 300, 400, 404, 500, 512, 1000, 1024, 0.1, 0.25, 0.5, 0.75, 1.5]
 
 
-def rows(rng):
-    return [" | ".join(["", *(str(rng.choice(COMMON)) for _ in range(6)), ""]) for _ in range(12)]
+DOMAINS = {"common": COMMON, "two digits": range(1, 100), "three digits": range(1, 1000)}
 
 
-def test_tables_of_common_values_are_hardly_ever_taken_up_by_chance():
-    """An agent that never saw the tables fills in common values of its own, forty at a time."""
+def rows(rng, domain):
+    return [" | ".join(["", *(str(rng.choice(domain)) for _ in range(6)), ""]) for _ in range(12)]
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+@pytest.mark.parametrize("count", [6, 40])
+def test_tables_are_hardly_ever_taken_up_by_chance(domain, count):
+    """An agent that never saw the tables fills in values of its own, from the same stock."""
     rng = random.Random(20)
     labels = []
-    for _ in range(150):
-        text = "\n".join(f"limit({rng.choice(COMMON)}, {rng.choice(COMMON)})" for _ in range(20))
+    for _ in range(60):
+        text = "\n".join(f"limit({rng.choice(domain)})" for _ in range(count))
         case = {
             "run": [
-                {"read": "references/x.md", "shows": "\n".join(rows(rng))},
+                {"read": "references/x.md", "shows": "\n".join(rows(rng, domain))},
                 {"write": "job.py", "text": text},
                 {"say": "Done."},
             ]
         }
         built = CaseBuilder(case)
-        labels += [
-            one.label
-            for one in TracingJudge().judge("t", built.trajectory, tuple(built.events), None)
-        ]
-    assert labels.count("yes") <= 3
+        made = TracingJudge().judge("t", built.trajectory, tuple(built.events), None)
+        labels += [one.label for one in made]
+    assert labels.count("yes") <= 1
 
 
 def test_a_table_names_its_cells():
