@@ -44,13 +44,15 @@ TEMPLATES: dict[str, str] = {
     "row-data-folder": "- `{path}/` ({count} files: {names}): data; use when a step or a script names it.",
     "row-terms": "- `{path}`: terms of use.",
     "reference-title": "# {title}",
+    "filler": "{line}",
     "contents": "## Contents",
     "contents-row": "- {title}",
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
-FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition"})
-"""Templates whose line is punctuation or a copy, so that its text alone does not name it."""
+FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
+"""Templates whose line is punctuation, a copy or a control's words, so that its text alone does not
+name it; a plan with "filler" is never proved."""
 COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
 """Holes that are not filled with words of the source: counts, marks, links made of paths, and the
 two halves of a trigger, which `triggers` judges."""

@@ -49,8 +49,26 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
     return tuple(problems)
 
 
+def verify_control(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
+    """Every reason why a control is not what its plan says; empty means it is.
+
+    A control leaves out, on purpose, what other layouts must carry. What is proved is that the
+    plan tells the whole difference: the parent comes back from the variant and the plan.
+    """
+    problems = tuple(_planned(plan, parent, variant))
+    return problems or tuple(_rebuilt(plan, parent, variant))
+
+
 def _files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """The variant holds the planned files and no other; every parent file is accounted for."""
+    problems = list(_planned(plan, parent, variant))
+    yield from problems
+    if not problems:
+        yield from _unaccounted(plan, parent)
+
+
+def _planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """The variant holds the planned files, as planned, and no other."""
     try:
         expected = render(plan, parent)
     except TransformError as error:
@@ -64,7 +82,6 @@ def _files(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     for target, path in sorted(plan.sidecars.items()):
         if variant.files.get(target) != parent.files.get(path):
             yield f"{target!r} is not a copy of {path!r}"
-    yield from _unaccounted(plan, parent)
 
 
 def _unaccounted(plan: Plan, parent: Bundle) -> Iterator[str]:

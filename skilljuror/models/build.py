@@ -51,7 +51,8 @@ class VariantManifest(Record):
     feasibility: Literal["ok", "over_read_limit", "over_context"] | None = None
     """Whether one read of a flat file can carry it (baseline and origin-flat only)."""
     expected_findings: tuple[str, ...] = ()
-    """Rules that a control is declared to break (placebo variants)."""
+    """Rules that a control is declared to break (placebo variants); their findings stand in
+    gates.jsonl and decide no verdict. "gate.*" stands for all of a gate."""
 
 
 class BuildRecord(Record):

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-SubstitutionKind = Literal["link", "mention", "stale-path"]
+SubstitutionKind = Literal["link", "mention", "stale-path", "control"]
 
 
 class Substitution(Struct, frozen=True):
@@ -21,7 +21,8 @@ class Substitution(Struct, frozen=True):
     after: str
     """The line as written into the variant, before any heading shift."""
     kind: SubstitutionKind
-    """Why it was changed: a link or a mention of a moved file, or a stale absolute path."""
+    """Why it was changed: a link or a mention of a moved file, a stale absolute path, or a control
+    that takes the names of files out."""
 
 
 class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):

@@ -34,7 +34,7 @@ def assay(build: Path, policy: str = "llm", *, sites: int = 2, seed: int = 0) ->
     emphasis, are counted apart. Raises StudyError for a folder that holds no build of the source.
     """
     record = load_build(build)
-    names = [variant.variant for variant in record.variants]
+    names = [one.variant for one in record.variants if not one.expected_findings]
     if SOURCE not in names:
         raise StudyError(
             f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(names)}; build it with them"

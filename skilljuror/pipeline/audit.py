@@ -42,6 +42,22 @@ def audit(
     )
 
 
+def excuse(judged: AuditResult, rules: Collection[str]) -> AuditResult:
+    """The same answer, with findings that a control is declared to bring out of the verdicts; a
+    rule "gate.*" stands for all of a gate."""
+    results = tuple(
+        _waive(result, {one.id for one in result.findings if is_declared(one.rule, rules)})
+        for result in judged.results
+    )
+    verdict = worst(result.verdict for result in results)
+    return judged.model_copy(update={"results": results, "verdict": verdict})
+
+
+def is_declared(rule: str, rules: Collection[str]) -> bool:
+    """Whether a rule is among those declared."""
+    return rule in rules or f"{rule.partition('.')[0]}.*" in rules
+
+
 def inherit(judged: AuditResult, against_source: AuditResult) -> AuditResult:
     """The same answer, with what the source already had inherited too: a flat parent can mend a
     source's broken anchor by chance, and a layout made of it breaks it again."""

@@ -6,18 +6,18 @@ from typing import Any, NamedTuple
 
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import slug
+from skilljuror.bundles.reader import make_bundle, slug
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
-from skilljuror.files import fresh_dir, read_record, write_jsonl, write_record
+from skilljuror.files import fresh_dir, read_record, sha256, write_jsonl, write_record
 from skilljuror.gates.policies import worst
 from skilljuror.knowledge.map import knowledge_map
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.render import rebuild, render
+from skilljuror.knowledge.verify import verify, verify_control
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.audit import audit, inherit
+from skilljuror.pipeline.audit import audit, excuse, inherit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.pool import each
 from skilljuror.pipeline.target import RECORD, VARIANTS, safe_target
@@ -28,6 +28,8 @@ from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
 GATE_RESULTS = "gates.jsonl"
+BLANKS = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
+"""What a file without content holds; such a file is in no variant but the origin."""
 KNOWLEDGE = "knowledge.jsonl"
 
 
@@ -63,6 +65,10 @@ class Step(NamedTuple):
     """None for text that no plan accounts for."""
     policy: str
     """Policy its gates follow."""
+    kind: str
+    """Layout that it is judged as: its own name, or what a control stands for."""
+    expected: tuple[str, ...] = ()
+    """Rules that a control is declared to break; empty for any other variant."""
 
 
 class Work:
@@ -77,13 +83,16 @@ class Work:
         """Make a variant by a plan and prove it from disk. Raises TransformError."""
         parent = self.made[transform.parent]
         plan = transform.plan(parent, options)
-        _prove(plan, parent, self._written(transform.variant, render(plan, parent)))
-        self.steps.append(Step(transform.variant, transform.parent, plan, "strict"))
+        name, expected = transform.variant, declared(transform)
+        kind = getattr(transform, "stands_for", name)
+        made = self._written(name, render(plan, parent))
+        _prove(plan, parent, made, control=bool(expected))
+        self.steps.append(Step(name, transform.parent, plan, "strict", kind, expected))
 
     def by_hand(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
         """Take a variant that somebody wrote; its gates follow the policy for such text."""
         self._written(variant, files)
-        self.steps.append(Step(variant, parent, None, "llm"))
+        self.steps.append(Step(variant, parent, None, "llm", variant))
 
     def _written(self, variant: str, files: dict[str, Blob]) -> Bundle:
         folder = self.staging / VARIANTS / variant
@@ -104,9 +113,10 @@ class Work:
     def _judge(self, step: Step) -> Iterator[GateResult]:
         """What every gate says about a variant and the one it is made from."""
         source, variant = self.made["source"], self.made[step.variant]
-        judged = audit(self.made[step.parent], variant, step.variant, step.policy)
+        judged = audit(self.made[step.parent], variant, step.kind, step.policy)
         if step.parent != "source" and judged.verdict != "pass":
-            judged = inherit(judged, audit(source, variant, step.variant, step.policy))
+            judged = inherit(judged, audit(source, variant, step.kind, step.policy))
+        judged = excuse(judged, step.expected)
         for result in judged.results:
             yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
 
@@ -169,8 +179,13 @@ def in_order(variants: Sequence[str]) -> Iterator[Transform]:
         yield transform
 
 
-def _prove(plan: Plan, parent: Bundle, variant: Bundle) -> None:
-    problems = verify(plan, parent, variant)
+def declared(transform: Transform) -> tuple[str, ...]:
+    """The rules that a control is declared to break; empty for a transform that keeps knowledge."""
+    return tuple(getattr(transform, "expected", ()))
+
+
+def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> None:
+    problems = (verify_control if control else verify)(plan, parent, variant)
     if problems:
         raise TransformError(
             f"variant {plan.variant!r} of {parent.name!r} is not proved: {problems[0]}; this is a "
@@ -195,7 +210,13 @@ def _record(
         tokenizer=tokenizer_name(),
         source=manifest("source", None, source),
         variants=tuple(
-            manifest(step.variant, step.parent, work.made[step.variant], verdicts[step.variant])
+            manifest(
+                step.variant,
+                step.parent,
+                work.made[step.variant],
+                verdicts[step.variant],
+                step.expected,
+            )
             for step in steps
         ),
         plans={step.variant: plan_to_json(step.plan) for step in steps if step.plan},
@@ -231,8 +252,9 @@ def unproved(target: Path) -> tuple[str, ...]:
 def verify_build(target: Path) -> tuple[str, ...]:
     """Every reason why the build on disk is not what its record says; empty means proved again.
 
-    The origin variant stands for the source, which is not asked for. Of a variant without a plan
-    only the digest is compared: its gates are all there is to say about its text.
+    The source is not asked for: the origin variant stands for it, or else it is put together from
+    a variant and its plan, and must have the digest on record. Of a variant without a plan only the
+    digest is compared: its gates are all there is to say about its text.
     """
     record = load_build(target)
     made: dict[str, Bundle] = {}
@@ -243,8 +265,9 @@ def verify_build(target: Path) -> tuple[str, ...]:
         )
         if made[entry.variant].digest != entry.tree_digest:
             problems.append(f"{entry.variant}: the files are not those that were built")
-    if "origin" in made and made["origin"].digest == record.source.tree_digest:
-        made["source"] = made["origin"]
+    source = _source_of(record, made)
+    if source is not None:
+        made["source"] = source
     for entry in record.variants:
         if entry.variant not in record.plans:
             continue
@@ -253,7 +276,37 @@ def verify_build(target: Path) -> tuple[str, ...]:
         if parent is None:
             problems.append(f"{entry.variant}: its parent {entry.parent!r} is not in the build")
             continue
+        check = verify_control if entry.expected_findings else verify
         problems += [
-            f"{entry.variant}: {told}" for told in verify(plan, parent, made[entry.variant])
+            f"{entry.variant}: {told}" for told in check(plan, parent, made[entry.variant])
         ]
     return tuple(problems)
+
+
+def _source_of(record: BuildRecord, made: dict[str, Bundle]) -> Bundle | None:
+    """The source with the digest on record, out of the variants; None when none gives it."""
+    for entry in record.variants:
+        if entry.parent != "source" or entry.variant not in record.plans:
+            continue
+        plan = plan_from_json(record.plans[entry.variant])
+        found = _put_together(record, plan, made[entry.variant])
+        if found is not None and found.digest == record.source.tree_digest:
+            return found
+    return None
+
+
+def _put_together(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
+    """The files on record as the variant and its plan tell them; what no variant carries is blank."""
+    try:
+        told, problems = rebuild(plan, variant.files)
+    except TransformError:
+        return None
+    for target, path in plan.sidecars.items():
+        if target in variant.files:
+            told[path] = variant.files[target].data
+    blank = {sha256(data): data for data in BLANKS}
+    told |= {one.path: blank[one.sha256] for one in record.source.files if one.sha256 in blank}
+    if problems or told.keys() != {one.path for one in record.source.files}:
+        return None
+    files = {one.path: Blob(told[one.path], one.executable) for one in record.source.files}
+    return make_bundle(record.name, files)

@@ -25,7 +25,11 @@ Feasibility = Literal["ok", "over_read_limit", "over_context"]
 
 
 def manifest(
-    variant: str, parent: str | None, bundle: Bundle, verdict: GateVerdict | None = None
+    variant: str,
+    parent: str | None,
+    bundle: Bundle,
+    verdict: GateVerdict | None = None,
+    expected: tuple[str, ...] = (),
 ) -> VariantManifest:
     """The manifest of one variant as it lies on disk."""
     roots = {skill.path for skill in bundle.skills}
@@ -43,6 +47,7 @@ def manifest(
         root_tokens=sum(one.tokens or 0 for one in root_files),
         verdict=verdict,
         feasibility=feasibility(largest) if variant in FLAT else None,
+        expected_findings=expected,
     )
 
 

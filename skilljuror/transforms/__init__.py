@@ -5,4 +5,6 @@ TRANSFORMS = {
     "origin-flat": "skilljuror.transforms.origin_flat:OriginFlat",
     "baseline": "skilljuror.transforms.baseline:Baseline",
     "pd": "skilljuror.transforms.pd:ProgressiveDisclosure",
+    "placebo-irrelevant": "skilljuror.transforms.placebo_irrelevant:IrrelevantPlacebo",
+    "placebo-unrouted": "skilljuror.transforms.placebo_unrouted:UnroutedPlacebo",
 }

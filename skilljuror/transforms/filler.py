@@ -1,0 +1,70 @@
+"""Words about nothing that a task needs: they fill a page line for line, to a given length."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from skilljuror.tokens import estimate
+
+SUBJECTS = (
+    "the old lighthouse", "a narrow harbour wall", "the evening ferry", "a row of painted boats",
+    "the tide mill", "a flock of waders", "the salt marsh", "a grey seal", "the village bell",
+    "a line of beach huts", "the long sandbank",
+)  # fmt: skip
+VERBS = (
+    "stands beside", "looks across", "belongs to", "was drawn near", "keeps its distance from",
+    "has long been known along", "lies quietly below", "can be seen from", "took its name from",
+    "drifts slowly past", "rests against", "casts a shadow over", "reminds visitors of",
+)  # fmt: skip
+PLACES = (
+    "the northern bay", "a field of sea lavender", "the wooden pier", "the chalk cliffs",
+    "the fishing quarter", "a row of lime trees", "the winter moorings", "the shingle beach",
+    "the abandoned railway", "the river mouth", "a small museum of shells", "the western headland",
+    "the market square", "the lower meadows", "the boathouse", "a garden of tamarisk",
+    "the ferry steps",
+)  # fmt: skip
+ENDS = (
+    "in the early light", "after the autumn storms", "at the turn of the season",
+    "on quiet afternoons", "under a pale sky", "in the memory of the older families",
+    "through most of the winter",
+)  # fmt: skip
+
+
+def sentences() -> Iterator[str]:
+    """One sentence after another; none comes twice among the first 17,017."""
+    number = 0
+    while True:
+        parts = (one[number % len(one)] for one in (SUBJECTS, VERBS, PLACES, ENDS))
+        told = " ".join(parts)
+        yield f"{told[0].upper()}{told[1:]}."
+        number += 1
+
+
+def words() -> Iterator[str]:
+    """The words of the sentences, in order."""
+    for sentence in sentences():
+        yield from sentence.split()
+
+
+def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
+    """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
+    (0-based) keep their level."""
+    told, wanted, made = words(), 0, 0
+    found = []
+    for number, line in enumerate(lines):
+        text = ""
+        wanted += estimate(line)
+        if line.strip():
+            mark = _mark(line, number in headings)
+            text = f"{mark}{next(told)}"
+            while made + estimate(text) < wanted:
+                text = f"{text} {next(told)}"
+            made += estimate(text)
+        found.append(text)
+    return found
+
+
+def _mark(line: str, heading: bool) -> str:
+    """What opens a heading or a bullet, so that the page keeps its outline."""
+    first = line.split(maxsplit=1)[0]
+    if heading and set(first) == {"#"}:
+        return f"{first} "
+    return "- " if first in {"-", "*"} else ""
