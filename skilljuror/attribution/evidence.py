@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from skilljuror.attribution.access import Access
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.content import Fingerprints, Match, Page, Ranges, size_of
 from skilljuror.attribution.paths import name_of
@@ -37,6 +38,7 @@ _NOTICE = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """What a harness writes where it left out a part; a file that talks of truncation is none."""
+_HUSHED = re.compile(r"2>(?!&1)|&>")
 _EDGE = 4000
 """Characters at the end of an output that are searched for a failure."""
 
@@ -86,6 +88,8 @@ class Output:
         self._head = result.text[:600] if result is not None else ""
         self.ok = succeeded(result)
         self.answered = result is not None
+        self.refused = result is not None and result.exit_code is None and result.ok is False
+        """The command was not run at all, or nobody knows how it ended: the text is a message."""
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
@@ -130,7 +134,7 @@ def read_shown(
         return Shown("none", None, ok=output.ok, note=claim.access.note)
     if segment is None and foreign:
         return Shown("none", None, output.ok, note="no file of the bundle")
-    counted = _by_count(claim.access.view, output, segment)
+    counted = _by_count(claim.access, output, segment)
     if claim.key in prints.pages and counted.exposed != "none" and prints.pages[claim.key].filled:
         return Shown(
             counted.exposed,
@@ -217,9 +221,12 @@ def _reaches(match: Match, total: int) -> bool:
     return len(match.ranges) == 1 and match.ranges[0][0] <= 1 and match.ranges[0][1] >= total
 
 
-def _by_count(view: View, output: Output, segment: Sequence[str] | None) -> Shown:
+def _by_count(access: Access, output: Output, segment: Sequence[str] | None) -> Shown:
+    view = access.view
     if not output.text.strip():
-        return _silent(view, output)
+        return _silent(access, output)
+    if output.refused:
+        return Shown("none", None, False, note=output.text.strip()[:120])
     if segment is None:
         return _shared(view, output)
     count = len(segment)
@@ -233,9 +240,12 @@ def _by_count(view: View, output: Output, segment: Sequence[str] | None) -> Show
     return Shown(exposed, lines, True, quote=quote, size=size)
 
 
-def _silent(view: View, output: Output) -> Shown:
-    """Nothing printed: a log that drops the text still says that the read succeeded."""
-    if output.ok and view.spans[:1] and view.spans[0][0] == 1 and not view.picked:
+def _silent(access: Access, output: Output) -> Shown:
+    """Nothing printed: a log that drops the text still says that the read succeeded, unless the
+    command hid its complaints."""
+    view = access.view
+    first = view.spans[:1] and view.spans[0][0] == 1 and not view.picked
+    if output.ok and first and not _HUSHED.search(access.text):
         exposed: Exposed = "full" if view.whole else "partial"
         return Shown(exposed, None, True, note="the log holds no text of the result")
     return Shown("none", None, output.ok)

@@ -183,6 +183,7 @@ def _pieces(
             claim.access.kind != "read"
             or not lines
             or output.cut
+            or output.refused
             or output.error_for(claim.access.path)
         ):
             continue

@@ -12,6 +12,7 @@ from skilljuror.parsers.drafts import CallDraft, RunDraft
 from skilljuror.parsers.fields import record, text
 
 _SUMMARY = "This session is being continued from a previous conversation"
+_ERROR = "\n\n[error] tool reported failure"
 _METADATA = "\n\n[metadata] {"
 
 
@@ -65,6 +66,7 @@ def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> Re
     raw = record(kept.get("raw_tool_result"))
     if not raw:
         shown = shown.partition(_METADATA)[0]
-        failed = "[error] tool reported failure" in shown
+        shown, error, _ = shown.partition(_ERROR)
+        failed = bool(error)
         raw = {"content": shown, "is_error": failed}
     return claude_results.read_result(call, raw, kept.get("tool_use_result"), line)

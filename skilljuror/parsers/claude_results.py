@@ -8,7 +8,7 @@ from skilljuror.parsers.drafts import CallDraft
 from skilljuror.parsers.fields import count, number, record, string, text
 from skilljuror.parsers.numbered import strip_numbers
 
-_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})")
+_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 
 
@@ -52,9 +52,11 @@ def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> 
 
 def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
     exit_code: int | None = None
+    clean = _clean(shown)
     if failed:
         match = _EXIT.match(shown)
         exit_code = int(match[1]) if match else None
+        clean = (clean or shown)[match.end() :] if match else clean
     elif not (facts.get("returnCodeInterpretation") or facts.get("backgroundTaskId")):
         exit_code = 0
     interrupted = facts.get("interrupted") is True
@@ -63,7 +65,7 @@ def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) ->
         line=line,
         ok=not (failed or interrupted),
         exit_code=None if interrupted else exit_code,
-        clean=_clean(shown),
+        clean=clean,
     )
 
 

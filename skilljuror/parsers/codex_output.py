@@ -22,7 +22,8 @@ _PATCH_FRAME = re.compile(
 )
 """The frame around the output of apply_patch and of tools of other servers."""
 _FAILURES = ("unsupported call: ", "apply_patch verification failed", "write_stdin failed: ",
-             "failed to parse function arguments", "exec_command failed")  # fmt: skip
+             "failed to parse function arguments", "exec_command failed", "aborted by user",
+             "exec command rejected", "failed in sandbox", "execution error", "sandbox error")  # fmt: skip
 _OLDER = '{"output":'
 """How the output of an older version's shell begins."""
 _PIECES = '[{"type":"text"'

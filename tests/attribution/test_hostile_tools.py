@@ -157,3 +157,45 @@ def test_a_search_that_is_asked_for_names_lists(name):
     )  # fmt: skip
     found = [(one.kind, one.resource) for one in events_of(call, manifest=None)]
     assert found == [("list", ".")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+        "Permission to use Bash with command cat has been denied.",
+        "Sibling tool call errored",
+        "aborted by user after 3.2s",
+    ],
+)
+def test_a_refused_command_shows_and_teaches_nothing(message):
+    refused = ran(f"cat {REFERENCES}/taxes.md", message, exit_code=None)
+    refused = Call(**{**_fields(refused), "result": Result(message, 3, ok=False)})
+    shown = ran(f"cat {REFERENCES}/taxes.md", TAXES, call_id="c2", line=9)
+    first, second = events_of(refused, shown, manifest=None)
+    assert (first.content_exposed, first.ok, first.note) == ("none", False, message)
+    assert (second.content_exposed, second.lines) == ("full", ((1, 3),))
+
+
+def _fields(call):
+    return {name: getattr(call, name) for name in call.__struct_fields__}
+
+
+@pytest.mark.parametrize(
+    ("command", "exposed"),
+    [
+        ("cat @ 2>/dev/null || true", "none"),
+        ("cat @ 2> err.txt; true", "none"),
+        ("cat @ &>/dev/null; true", "none"),
+        ("cat @ 2>&1", "full"),
+        ("cat @", "full"),
+    ],
+)
+def test_nothing_printed_is_a_read_only_where_a_complaint_would_show(command, exposed):
+    (found,) = seen(command.replace("@", f"{REFERENCES}/nope.md"), "")
+    assert found[2] == exposed
+
+
+def test_a_program_that_only_complains_shows_nothing():
+    complaint = "sed: -e expression #1, char 3: unknown command: `x'\n"
+    assert seen(f"sed -n 1,5x {BUNDLE}/SKILL.md", complaint, exit_code=1)[0][2] == "none"

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from skilljuror.models.trajectory import Result
+from skilljuror.parsers.claude_results import read_result as claude_result
 from skilljuror.parsers.codex_output import read_output
 from skilljuror.parsers.codex_usage import UsageMeter
 from skilljuror.parsers.drafts import CallDraft, RunDraft, total_usage
@@ -75,6 +76,26 @@ def test_codex_output_of_another_server_is_a_list_of_pieces():
     pieces = json.dumps([{"type": "text", "text": "a\nb"}, {"type": "text", "text": "c"}])
     result, _ = read_output(f"Wall time: 0.1 seconds\nOutput:\n{pieces}", 7)
     assert result.clean == "a\nb\nc"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean", "exit_code"),
+    [
+        ("Exit code 3\none\ntwo", "one\ntwo", 3),
+        ("Exit code 1", "", 1),
+        ("Exit code 10 is what it should give", None, None),
+        ("The user doesn't want to proceed with this tool use.", None, None),
+    ],
+)
+def test_claude_puts_the_exit_code_before_the_output(text, clean, exit_code):
+    call = CallDraft("c", "Bash", {"command": "x"}, 1)
+    result = claude_result(call, {"content": text, "is_error": True}, None, 2)
+    assert (result.clean, result.exit_code, result.ok) == (clean, exit_code, False)
+
+
+@pytest.mark.parametrize("text", ["aborted by user after 3.2s", "exec command rejected by user"])
+def test_codex_says_in_words_that_a_command_did_not_run(text):
+    assert read_output(text, 1)[0].ok is False
 
 
 OLDER_FRAME = "Command: cat a\ncat b\nDirectory: (root)\nOutput: one\ntwo\nError: (none)\nExit Code: 4\nSignal: (none)\nProcess Group PGID: 9"
