@@ -75,6 +75,12 @@ class TrajectoryRow(Struct, frozen=True):
     """Records of types that are not read."""
     warnings: tuple[str, ...] = ()
     """What the parser could not make sense of."""
+    task: str | None = None
+    """Task of the foreign trial around the log."""
+    reward: float | None = None
+    """Reward of its verifier."""
+    exception: str | None = None
+    """Class of its end when it was not clean."""
 
 
 class StepRow(Struct, frozen=True):

@@ -164,6 +164,17 @@ class OfferedSkill(Struct, frozen=True):
     """True for a skill that belongs to the agent itself, not to the task."""
 
 
+class Outcome(Struct, frozen=True):
+    """What a harness wrote beside the log about how its trial ended."""
+
+    task: str
+    """Task, as the harness names it."""
+    reward: float | None = None
+    """Reward of its verifier; None when it gave none."""
+    exception: str | None = None
+    """Class of the end when it was not clean; a trial can hold both."""
+
+
 class Trajectory(Struct, frozen=True):
     """One run."""
 
@@ -207,6 +218,8 @@ class Trajectory(Struct, frozen=True):
     """False when the log is cut off: in the middle of a record, or before the end of the run."""
     session: str | None = None
     """Session id that several captures of one run share."""
+    outcome: Outcome | None = None
+    """How the trial around the log ended; None where no harness tells it."""
 
     def steps_of(self, agent: str = "main") -> tuple[Step, ...]:
         """The steps of one agent in order."""

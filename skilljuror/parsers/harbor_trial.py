@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult
-from skilljuror.models.trajectory import Trajectory, Usage
+from skilljuror.models.trajectory import Outcome, Trajectory, Usage
 from skilljuror.parsers.base import Found, Source
 from skilljuror.parsers.captures import capture, choose
 from skilljuror.parsers.discover import discover
@@ -106,6 +106,7 @@ def _joined(
         model=run.model or result.model,
         usage=run.usage or (_usage(result) if number == 0 else None),
         warnings=(*run.warnings, *warnings),
+        outcome=Outcome(result.task_name, result.reward, result.exception) if number == 0 else None,
     )
 
 

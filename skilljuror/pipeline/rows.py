@@ -18,6 +18,7 @@ _NO_USAGE = Usage()
 def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
     """The run without its text."""
     usage = trajectory.usage or Usage()
+    outcome = None if trial else trajectory.outcome
     others = [step.agent for step in trajectory.steps if step.agent != "main"]
     return TrajectoryRow(
         trajectory=trajectory.trajectory,
@@ -43,6 +44,9 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         complete=trajectory.complete,
         skipped_records=sum(trajectory.skipped.values()),
         warnings=trajectory.warnings,
+        task=outcome.task if outcome else None,
+        reward=outcome.reward if outcome else None,
+        exception=outcome.exception if outcome else None,
     )
 
 

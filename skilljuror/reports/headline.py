@@ -114,7 +114,7 @@ def _observed_words(overview: dict[str, Any]) -> str:
     if not overview["trajectories"]:
         return "No log could be read: see what became of each file below."
     return (
-        "These are logs as they were found: nobody planned trials, nothing was verified, and "
+        "These are logs as they were found: nobody planned their trials for a study, and "
         "nothing here compares layouts. The report says which skills and resources agents "
         "touched, when, and whether what they opened can be seen in their work."
     )

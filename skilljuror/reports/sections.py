@@ -162,6 +162,12 @@ OBSERVED = (
         ("skills_opened",),
     ),
     Section(
+        "ends", "How their trials ended",
+        "Where a harness keeps its result beside the log, the outcome is known. Logs without one are "
+        "not in this table.",
+        (Panel("observed_outcomes", limit=40),),
+    ),
+    Section(
         "when", "When they were used",
         "Runs are of unequal length, so places are given as parts of a run: 0 is the first step, 1 the "
         "last.",

@@ -34,6 +34,9 @@ CREATE TABLE trajectories (
     complete BOOLEAN NOT NULL,  -- False when the log is cut off.
     skipped_records INTEGER NOT NULL,  -- Records of types that are not read.
     warnings VARCHAR[] NOT NULL,  -- What the parser could not make sense of.
+    task VARCHAR,  -- Task of the foreign trial around the log; null in a study and where no harness tells it.
+    reward DOUBLE,  -- Reward of its verifier; null when it gave none.
+    exception VARCHAR,  -- Class of its end when it was not clean.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.

@@ -4,7 +4,7 @@
 CREATE VIEW runs AS
 SELECT
     p.trial AS run,  -- Name of the trial, or key of the foreign run.
-    p.task AS task,  -- Name of the task; null for a foreign run.
+    p.task AS task,  -- Name of the task; null for a foreign run that no trial of a harness holds.
     p.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
     c.position AS position,  -- Place of the condition in the study file.
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
@@ -18,8 +18,8 @@ LEFT JOIN trials AS t ON t.trial = p.trial
 LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
 UNION ALL BY NAME
 SELECT
-    trajectory AS run, NULL AS task, 'observed' AS condition, 0 AS position,
-    'observed' AS status, NULL AS reward, NULL AS exception, false AS settled, true AS readable
+    trajectory AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
+    reward, exception, reward IS NOT NULL AS settled, true AS readable
 FROM trajectories
 WHERE trial IS NULL;
 
