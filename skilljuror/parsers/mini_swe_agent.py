@@ -9,10 +9,11 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Result, Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document, Element
-from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, patched, total_usage
+from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.fields import epoch, number, record, rows, string, text
 from skilljuror.parsers.lines import file_key
 from skilljuror.parsers.mini_results import read_result
+from skilljuror.parsers.mini_text import command_of, observed
 from skilljuror.parsers.peek import peek
 from skilljuror.parsers.usages import usage_of_response
 
@@ -56,10 +57,12 @@ class MiniSweAgent:
 
 
 class _Reader:
-    """Reads messages of both shapes: chat, and raw API responses."""
+    """Reads messages of all shapes: chat, raw API responses, and commands in fences."""
 
     def __init__(self, run: RunDraft) -> None:
         self.run = run
+        self._asked: CallDraft | None = None
+        """A command without a call id, which the next message answers."""
 
     def message(self, element: Element, given: dict[str, Any]) -> None:
         """Read one message."""
@@ -76,6 +79,9 @@ class _Reader:
             self._format_error(element, given, extra)
         elif given.get("role") == "system":
             self.run.message(MAIN, "system", text(given.get("content")), element.line)
+        elif given.get("role") == "user" and self._asked is not None:
+            self._asked.result = observed(text(given.get("content")), element.line, extra)
+            self._asked = None
         elif given.get("role") == "user":
             self.run.message(MAIN, "prompt", text(given.get("content")), element.line)
         else:
@@ -103,7 +109,18 @@ class _Reader:
         for call in map(record, rows(given.get("tool_calls"))):
             function = record(call.get("function"))
             self._call(element, step, call.get("id"), function)
+        self._fenced(element, step, given)
         return step
+
+    def _fenced(self, element: Element, step: StepDraft, given: dict[str, Any]) -> None:
+        """The command of a model that calls no tools."""
+        self._asked = None
+        if given.get("role") != "assistant" or step.calls:
+            return
+        command = command_of(text(given.get("content")), record(given.get("extra")))
+        if command is not None:
+            arguments = {"command": command}
+            self._asked = self.run.call(step, None, "bash", arguments, element.line)
 
     def _response(self, element: Element, moment: float | None, given: dict[str, Any]) -> None:
         step = self._assistant(element, moment, {"extra": given.get("extra")}, given)

@@ -26,7 +26,7 @@ Events = list[tuple[int, int, dict[str, Any]]]
 
 _STATE = frozenset({"change_agent_state", "recall", "null", "system"})
 _TRAILER = re.compile(
-    r"(?:\s*\[(?:The command completed|Command finished|Current working directory|Python interpreter"
+    r"(?:\s*\[(?:The command (?:completed|has no new output|timed out)|Command finished|Current working directory|Python interpreter"
     r"|Jupyter (?:current working directory|Python interpreter))[^\n]{0,400}\]){1,6}\Z"
 )
 """What is told after an output: exit status, folder, interpreter."""

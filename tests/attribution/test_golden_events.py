@@ -15,6 +15,11 @@ EXPECTED = {
         (15, "edit", "references/ports.md", "shell", "none", None, True),
         (19, "exec", "scripts/height.py", "shell", "none", None, True),
     ],
+    "mini-swe-agent/fences": [
+        (16, "read", "SKILL.md", "shell", "full", ((1, 6),), True),
+        (32, "read", "references/ports.md", "shell", "partial", None, True),
+        (48, "exec", "scripts/height.py", "shell", "none", None, False),
+    ],
     "claude-session/background": [
         (2, "read", "SKILL.md", "shell", "full", ((1, 7),), True),
         (4, "exec", "scripts/height.py", "shell", "none", None, False),

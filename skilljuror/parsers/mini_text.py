@@ -1,0 +1,46 @@
+"""mini-swe-agent without tool calls: a command in a fence, its output in the next user message."""
+
+import re
+from typing import Any
+
+from skilljuror.models.trajectory import Result
+from skilljuror.parsers.fields import record, rows, string
+
+_FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.DOTALL)
+_CODE = re.compile(r"<returncode>\s*(-?\d{1,6})\s*</returncode>")
+_OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
+_HEAD = re.compile(r"<output_head>\n?(.*?)\n?</output_head>", re.DOTALL)
+_TAIL = re.compile(r"<output_tail>\n?(.*?)\n?</output_tail>", re.DOTALL)
+
+
+def command_of(shown: str, extra: dict[str, Any]) -> str | None:
+    """The one command of a message; None for a message without one, or with several."""
+    actions = [string(record(action).get("command")) for action in rows(extra.get("actions"))]
+    known = [command for command in actions if command]
+    found = known or _FENCE.findall(shown)
+    return found[0] if len(found) == 1 else None
+
+
+def observed(shown: str, line: int, extra: dict[str, Any]) -> Result:
+    """What the command printed; a message that holds no output says that it was not run."""
+    code = _CODE.search(shown[:2000])
+    given = extra.get("returncode")
+    if code is None and not isinstance(given, int):
+        return Result(text=shown, line=line, ok=False)
+    exit_code = int(code[1]) if code else int(given or 0)
+    clean = string(extra.get("raw_output"))
+    return Result(
+        text=shown, line=line, ok=exit_code == 0, exit_code=exit_code,
+        clean=_printed(shown) if clean is None else clean,
+    )  # fmt: skip
+
+
+def _printed(shown: str) -> str | None:
+    """The output in its tags; of a long one the beginning and the end."""
+    whole = _OUTPUT.search(shown)
+    if whole:
+        return whole[1]
+    head, tail = _HEAD.search(shown), _TAIL.search(shown)
+    if head is None or tail is None:
+        return None
+    return f"{head[1]}\n[... elided ...]\n{tail[1]}"
