@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,6 +26,11 @@ def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
         print(json.dumps(plain(payload), ensure_ascii=False))
     else:
         human()
+
+
+def command(*words: object) -> str:
+    """A command as a person may paste it into a shell."""
+    return shlex.join(["skilljuror", *map(str, words)])
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json, Study
-from skilljuror.cli.output import emit, progress, table
+from skilljuror.cli.output import command, emit, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
 
@@ -37,7 +37,7 @@ def demo(
         print("A scripted policy ran, no language model: figures say nothing about real agents.")
         print(f"{summary.trials} trials in {summary.seconds:.1f} s")
         print(f"report: {summary.report}")
-        print(f"next:   skilljuror show {out} {summary.example_trial}")
+        print(f"next:   {command('show', out, summary.example_trial)}")
 
     emit(summary, json, human)
 
@@ -66,14 +66,25 @@ def run(
         )
         for status, count in sorted(summary.statuses.items()):
             print(f"  {status}: {count}")
+        for note in (*_isolation(summary.isolation), *summary.notes):
+            print(f"note: {note}")
         if summary.interrupted:
-            print(f"stopped; go on with: skilljuror run {study_file} --out {folder}")
+            print(f"stopped; go on with: {command('run', study_file, '--out', folder)}")
         else:
-            print(f"next: skilljuror ingest --study {folder}")
+            print(f"next: {command('ingest', '--study', folder)}")
 
     emit(summary, json, human)
     if summary.interrupted:
         raise typer.Exit(130)
+
+
+def _isolation(found: str) -> list[str]:
+    if found != "none":
+        return []
+    return [
+        "isolation none: agents and verifiers ran as plain processes of this user, and every trial"
+        " says so (skilljuror doctor tells what a sandbox needs)"
+    ]
 
 
 def ingest(
@@ -95,12 +106,15 @@ def ingest(
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
     from skilljuror.pipeline.ingest import ingest_logs, ingest_trials, is_planned
 
+    moment = _moment(since)
+    own = not paths and is_planned(study)
+    if own and moment is not None:
+        raise UsageError("--since is for logs; of a study's own trials all are read", field="since")
+    chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
-        if not paths and is_planned(study):
+        if own:
             summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:
-            chosen = paths or _usual_folders(yes)
-            moment = _moment(since)
             summary = ingest_logs(
                 study, chosen, since=moment, jobs=jobs, count_tokens=count_tokens, progress=listener
             )
@@ -122,12 +136,16 @@ def _tell_ingest(summary: Any, study: Path) -> None:
         table(("what was not read, and why", "files"), summary.unread)
     for source, reason in summary.failures:
         print(f"  error: {source}: {reason}")
-    question = "outcomes" if summary.trials else "skills_opened"
     print(f"database: {study / 'study.duckdb'}")
-    print(f"next: skilljuror judge {study}   or: skilljuror query {study} {question}")
+    if not summary.trajectories:
+        told = command("query", study, "sources")
+        print(f"no run of an agent was found; what became of each file: {told}")
+        return
+    question = "outcomes" if summary.trials else "skills_opened"
+    print(f"next: {command('judge', study)}   or: {command('query', study, question)}")
 
 
-def _usual_folders(yes: bool) -> list[Path]:
+def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
     from skilljuror.pipeline.ingest import usual_folders
 
     found: list[Path] = usual_folders()
@@ -139,7 +157,7 @@ def _usual_folders(yes: bool) -> list[Path]:
     listing = ", ".join(str(folder) for folder in found)
     if yes:
         return found
-    if not sys.stdin.isatty():
+    if not ask or not sys.stdin.isatty():
         raise NeedsDecision(f"found {listing}; name the ones to read, or pass --yes for all")
     print(f"found {listing}")
     if not typer.confirm("Read them into this study? They stay on this machine."):
@@ -179,7 +197,7 @@ def judge(
         print(f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}; ERU rate {rate}")
         for trajectory, reason in summary.unread:
             print(f"  not judged: {trajectory}: {reason}")
-        print(f"next: skilljuror report {study}")
+        print(f"next: {command('report', study)}")
 
     emit(summary, json, human)
     if summary.unread:

@@ -241,6 +241,14 @@ def ingest_logs(
     """
     if count_tokens:
         refuse_estimates()
+    if is_planned(study):
+        raise UsageError(
+            f"{str(study)!r} is a study with trials of its own: read logs into another folder, or"
+            " leave PATH out to read its trials",
+            file=str(study),
+        )
+    if study.exists() and not study.is_dir():
+        raise UsageError(f"--study {str(study)!r} is a file; name a folder", file=str(study))
     gone = [str(path) for path in paths if not path.exists()]
     if gone:
         raise UsageError(

@@ -1,6 +1,9 @@
 """Looking one thing up in a study."""
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from msgspec import Struct
@@ -15,6 +18,9 @@ from skilljuror.pipeline.analysis import analyse
 from skilljuror.pipeline.logs import read_logged
 from skilljuror.pipeline.trials import is_planned, read_trial
 from skilljuror.queries.run import run
+
+SHOWN = 4
+"""Names that an error guesses at."""
 
 
 class Seen(Struct, frozen=True):
@@ -39,24 +45,46 @@ def database_of(study: Path) -> Path:
         mend = "" if is_planned(study) else " PATH"
         raise StudyError(
             f"{str(study)!r} has no database yet; make it with:"
-            f" skilljuror ingest{mend} --study {study}",
+            f" skilljuror ingest{mend} --study {quote(str(study))}",
             file=str(folder.database),
         )
     return folder.database
 
 
 def look_up(study: Path, name: str) -> Seen:
-    """One trial of a study, or one run of ingested logs."""
+    """One trial of a study, or one run of ingested logs; `name` may be a unique beginning.
+
+    Raises StudyError that guesses at what was meant.
+    """
     if is_planned(study):
+        name = _meant(RunFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
         record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
         found = analyse(name, trajectory, record, manifest, trial.units)
     else:
         record = None
-        trajectory = read_logged(database_of(study), name)
-        name = trajectory.trajectory
+        database = database_of(study)
+        names = [str(row[0]) for row in run(database, "trajectory_names").rows]
+        name = _meant(names, name, study, "trajectories")
+        trajectory = read_logged(database, name)
         found = analyse(name, trajectory)
     return Seen(name, record, trajectory, found.events, _verdicts(study, name))
+
+
+def _meant(names: Sequence[str], name: str, study: Path, what: str) -> str:
+    """The one of `names` that is meant; `what` they are is a named question as well."""
+    begun = [one for one in names if one.startswith(name)]
+    if name in names or len(begun) == 1:
+        return name if name in names else begun[0]
+    listing = f"list them: skilljuror query {quote(str(study))} {what}"
+    if begun:
+        shown = ", ".join(begun[:SHOWN]) + (" …" if len(begun) > SHOWN else "")
+        said = f"{len(begun)} {what} begin with {name!r}: {shown}; name one in full, or {listing}"
+    else:
+        near = " or ".join(map(repr, get_close_matches(name, names, n=SHOWN)))
+        guess = f"; did you mean {near}?" if near else ";"
+        said = f"none of the {len(names)} {what} in {str(study)!r} is {name!r}{guess} {listing}"
+    raise StudyError(said, file=str(study))
 
 
 def _verdicts(study: Path, name: str) -> tuple[Verdict, ...]:

@@ -9,7 +9,8 @@ from importlib import metadata
 from msgspec import Struct
 
 from skilljuror import tokens
-from skilljuror.errors import HarnessError
+from skilljuror.agents import AGENTS
+from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import data_dir
 from skilljuror.harnesses import HARNESSES
 from skilljuror.registry import resolve
@@ -36,15 +37,16 @@ LIBRARIES = {
     "markdown-it-py": "units, transforms and gates",
     "skills-ref": "validation of Skills",
     "matplotlib": "figures of the report",
-    "litellm": "LLM transform engine and judge",
+    "litellm": "builds with a model: --engine assign, rewrite",
 }
 PROGRAMS = {
-    "codex": "real trials with Codex",
-    "claude": "real trials with Claude Code",
-    "gemini": "real trials with Gemini CLI",
-    "harbor": "trials through Harbor",
-    "docker": "Harbor's containers",
+    "codex": (AGENTS, "codex", "real trials with Codex"),
+    "claude": (AGENTS, "claude-code", "real trials with Claude Code"),
+    "gemini": (AGENTS, "gemini-cli", "real trials with Gemini CLI"),
+    "harbor": (HARNESSES, "harbor", "trials through Harbor"),
+    "docker": (HARNESSES, "harbor", "Harbor's containers"),
 }
+"""Program -> (registry, plugin that runs it, use); a program that no plugin runs enables nothing."""
 
 
 def inspect_machine() -> list[Check]:
@@ -53,7 +55,8 @@ def inspect_machine() -> list[Check]:
     rows = [Check("python", sys.version_info >= (3, 11), python, "everything", needed=True)]
     rows += [_library(name, use) for name, use in LIBRARIES.items()]
     rows += [_data(), _tokenizer(), _sandbox()]
-    return rows + [_program(name, use) for name, use in PROGRAMS.items()]
+    used = {name: use for name, (registry, plugin, use) in PROGRAMS.items() if plugin in registry}
+    return rows + [_program(name, use) for name, use in used.items()]
 
 
 def _library(name: str, use: str) -> Check:
@@ -64,7 +67,10 @@ def _library(name: str, use: str) -> Check:
 
 
 def _data() -> Check:
-    folder = data_dir("examples")
+    try:
+        folder = data_dir("examples")
+    except UsageError as error:
+        return Check("packaged examples", False, error.message, "skilljuror demo", needed=True)
     return Check("packaged examples", True, folder.name, "skilljuror demo", needed=True)
 
 

@@ -87,6 +87,8 @@ def run_study(
         plan = freeze(config, study_file.parent)
     plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
     isolation = harness.prepare()
+    if folder.exists() and not folder.is_dir():
+        raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
     run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
     with only_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_not_followed(run)]
@@ -169,6 +171,11 @@ def _refuse_foreign(folder: RunFolder, study_file: Path, begun: bool) -> None:
         raise StudyError(
             f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",
             file=str(folder.root),
+        )
+    if folder.sources_file.exists():
+        raise StudyError(
+            f"{str(folder.root)!r} holds logs that were ingested; run into another folder",
+            file=str(folder.sources_file),
         )
     copy = folder.study_file
     if copy.exists() and copy.read_bytes() != study_file.read_bytes():

@@ -1,0 +1,104 @@
+"""`run`, `ingest` and `show`: what they say when things are not as they should be."""
+
+import json
+
+import pytest
+
+from tests.cli.process import EXAMPLES, call, complaint, error
+
+STUDY = f"""
+name: small
+trials_per_cell: 2
+tasks:
+  - path: {EXAMPLES}/tasks/redact-lines
+    skills: {EXAMPLES}/skills/log-triage
+conditions: [{{name: bare}}]
+harness: {{options: {{isolation: none}}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """(a folder with the study `my out`, what its run printed)."""
+    place = tmp_path_factory.mktemp("place")
+    (place / "study.yaml").write_text(STUDY)
+    ran = call("run", "study.yaml", "--out", "my out", cwd=place)
+    assert ran.returncode == 0, ran.stderr
+    assert call("ingest", "--study", "my out", cwd=place).returncode == 0
+    return place, ran.stdout
+
+
+def test_a_run_without_a_sandbox_says_so_and_what_comes_next(done):
+    assert "note: isolation none: agents and verifiers ran as plain processes" in done[1]
+    assert done[1].splitlines()[-1] == "next: skilljuror ingest --study 'my out'"
+
+
+def test_a_unique_beginning_names_a_trial(done):
+    shown = call("show", "my out", "redact-lines__bare__2", cwd=done[0]).stdout
+    assert shown.splitlines()[0] == "redact-lines__bare__2"
+    refused = complaint(call("show", "my out", "redact", cwd=done[0]))
+    assert "2 trials begin with 'redact': redact-lines__bare__1, redact-lines__bare__2" in refused
+    assert refused.endswith("list them: skilljuror query 'my out' trials")
+    near = complaint(call("show", "my out", "redact-line__bare__1", cwd=done[0]))
+    assert "did you mean 'redact-lines__bare__1'" in near
+
+
+WRONG = {
+    "a bad date": (("ingest", "--study", "my out", "--since", "monday"), "'monday' is no date"),
+    "a date for trials": (("ingest", "--study", "my out", "--since", "2026-01-31"), "for logs"),
+    "logs into a study": (("ingest", ".", "--study", "my out"), "trials of its own"),
+    "a file as study": (("ingest", ".", "--study", "study.yaml"), "is a file; name a folder"),
+    "a file as output": (("run", "study.yaml", "--out", "study.yaml"), "is a file; name a folder"),
+    "a folder as study": (("run", "my out"), "such as my out/study.yaml"),
+    "a file to query": (("query", "study.yaml", "outcomes"), "that is a file"),
+    "no build": (("verify", "my out"), "no build at 'my out'"),
+    "a misspelt question": (("query", "my out", "outcoms"), "did you mean 'outcomes'?"),
+    "a write": (("query", "my out", "DELETE FROM trials"), "read-only"),
+    "another file": (("query", "my out", "FROM read_csv('/etc/passwd')"), "disabled"),
+}
+
+
+@pytest.mark.parametrize(("words", "told"), WRONG.values(), ids=WRONG.keys())
+def test_a_mistake_is_one_line_in_either_form(done, words, told):
+    assert told in complaint(call(*words, cwd=done[0]))
+    assert told in error(call(*words, "--json", cwd=done[0]))["message"]
+
+
+def test_a_folder_of_logs_is_no_place_for_a_run(done, tmp_path):
+    (tmp_path / "empty").mkdir()
+    found = call("ingest", tmp_path / "empty", "--study", tmp_path / "mine", cwd=done[0])
+    assert found.returncode == 0
+    assert "no run of an agent was found" in found.stdout
+    assert "next:" not in found.stdout
+    line = complaint(call("run", "study.yaml", "--out", tmp_path / "mine", cwd=done[0]))
+    assert "holds logs that were ingested" in line
+
+
+ANSWERS = (
+    "run study.yaml --out",
+    "ingest --study",
+    "judge",
+    "report",
+    "query STUDY outcomes",
+    "query STUDY",
+    "show STUDY redact-lines__bare__1",
+    "explain",
+    "doctor",
+)
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_json_is_one_document_and_nothing_else(done, words):
+    named = words.split()
+    chosen = ["my out" if word == "STUDY" else word for word in named]
+    if "STUDY" not in named and named[0] not in {"explain", "doctor"}:
+        chosen.append("my out")
+    found = call(*chosen, "--json", cwd=done[0])
+    assert (found.returncode, found.stderr) == (0, "")
+    assert json.loads(found.stdout)
+
+
+def test_doctor_promises_nothing_that_no_plugin_can_do(done):
+    named = {row["name"] for row in json.loads(call("doctor", "--json").stdout)["checks"]}
+    assert {"python", "bubblewrap", "litellm", "packaged examples"} <= named
+    assert not named & {"docker", "harbor"}, "no Harbor harness is registered"
