@@ -10,7 +10,10 @@ from msgspec import Struct
 from skilljuror.models.trajectory import Action
 from skilljuror.parsers.fields import count, rows, string
 
-_PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path")
+_PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path",
+         "target_file", "AbsolutePath", "absolutePath", "relative_workspace_path", "filepath")  # fmt: skip
+_FROM = ("start_line", "startLine", "StartLine", "start_line_one_indexed")
+_TO = ("end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive")
 _COMMAND = ("command", "cmd", "keystrokes", "code")
 _WRITTEN = ("content", "new_string", "new_str", "file_text", "newString", "new_source", "contents")
 _WORKDIR = ("workdir", "dir_path", "directory", "cwd")
@@ -29,26 +32,29 @@ TOOLS: dict[str, Tool] = {
     **dict.fromkeys(
         ("exec_command", "shell_command", "shell", "local_shell", "container.exec", "Bash", "bash",
          "run_shell_command", "execute_bash", "bash_command", "run", "command_execution",
-         "terminal", "execute_command", "run_command", "run_in_terminal"),
+         "terminal", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "run_bash",
+         "developer__shell", "Shell", "Execute", "execute", "bash_tool", "run_shell", "launch-process"),
         Tool("shell"),
     ),
     **dict.fromkeys(("write_stdin", "read_bash", "BashOutput", "TaskOutput", "write_bash"),
                     Tool("poll")),
     **dict.fromkeys(("run_ipython", "execute_ipython_cell", "ipython", "python"), Tool("python")),
-    **dict.fromkeys(("Read", "view", "read", "NotebookRead", "view_image", "open_file"),
-                    Tool("read")),
+    **dict.fromkeys(("Read", "view", "read", "NotebookRead", "view_image", "open_file", "view_file",
+                     "ReadFile", "readFile", "fs_read"), Tool("read")),
     "read_file": Tool("read", zero_based=True),
-    **dict.fromkeys(("Write", "write_file", "create", "write", "create_file"), Tool("write")),
+    **dict.fromkeys(("Write", "write_file", "create", "write", "create_file", "WriteFile", "fs_write",
+                     "writeFile", "Create", "write_to_file"), Tool("write")),
     **dict.fromkeys(
         ("Edit", "MultiEdit", "NotebookEdit", "edit", "edit_file", "replace", "str_replace",
-         "apply_patch", "file_change", "insert", "multiedit"),
+         "apply_patch", "file_change", "insert", "multiedit", "StrReplaceFile", "ApplyPatch",
+         "search_replace", "replace_in_file"),
         Tool("edit"),
     ),
     **dict.fromkeys(("Grep", "grep", "grep_search", "search_file_content", "rg", "codesearch"),
                     Tool("search")),
-    **dict.fromkeys(("Glob", "glob", "LS", "ls", "list", "list_directory", "list_dir", "find"),
-                    Tool("list")),
-    **dict.fromkeys(("Skill", "skill", "activate_skill", "load_skill"), Tool("skill")),
+    **dict.fromkeys(("Glob", "glob", "LS", "ls", "list", "list_directory", "list_dir", "find",
+                     "list_files", "ListDir", "listDirectory"), Tool("list")),
+    **dict.fromkeys(("Skill", "skill", "activate_skill", "load_skill", "use_skill"), Tool("skill")),
     **dict.fromkeys(("Agent", "Task", "task", "spawn_agent", "invoke_agent", "collab_tool_call",
                      "delegate_to_agent"), Tool("agent")),
 }  # fmt: skip
@@ -62,7 +68,14 @@ _SCRIPT_OPTIONS = {
 """Shells, and the option whose value is a script."""
 _EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit"}
 _EDITOR_ALIASES = {"write": "write", "undo_edit": "edit"}
-_EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"})
+_EDITORS = frozenset({
+    "developer__text_editor",
+    "text_editor",
+    "str_replace_editor",
+    "str_replace_based_edit_tool",
+    "edit",
+    "file_editor",
+})
 _PATCH_HEADS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
@@ -126,14 +139,18 @@ def _read(arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:
 def _range(arguments: dict[str, Any], tool: Tool) -> tuple[int | None, int | None]:
     """First line and number of lines asked for."""
     span = rows(arguments.get("view_range"))
-    first = count(span[0] if span else arguments.get("start_line"))
-    last = count(span[1] if len(span) > 1 else arguments.get("end_line"))
+    first = count(span[0] if span else _any(arguments, _FROM))
+    last = count(span[1] if len(span) > 1 else _any(arguments, _TO))
     if first is not None or last is not None:
         return first, None if last is None else max(0, last - (first or 1) + 1)
-    offset = count(arguments.get("offset"))
+    offset = count(_any(arguments, ("offset", "line_offset")))
     if offset is not None:
         offset = offset + 1 if tool.zero_based else max(1, offset)
-    return offset, count(arguments.get("limit"))
+    return offset, count(_any(arguments, ("limit", "n_lines")))
+
+
+def _any(arguments: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((arguments[name] for name in names if name in arguments), None)
 
 
 def _write(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
@@ -168,7 +185,7 @@ def _search(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
 
 
 def _skill(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
-    return {"skill": _first(arguments, ("skill", "name", "skill_name", "load_skill"))}
+    return {"skill": _first(arguments, ("skill", "name", "skill_name", "load_skill", "command"))}
 
 
 _READERS: dict[str, Any] = {
