@@ -4,6 +4,7 @@ Nothing but the standard library is imported before the guard is up: a Ctrl-C, o
 installation, is told like any other trouble.
 """
 
+import errno
 import json
 import os
 import sys
@@ -18,6 +19,9 @@ STOPPED = 130
 """Exit status after Ctrl-C."""
 FAULT = 70
 """Exit status of a fault of skilljuror's own."""
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""What the system says when nothing more can be written."""
 
 
 def main() -> NoReturn:
@@ -74,6 +78,9 @@ def _file(error: OSError) -> str | None:
 def _of_the_system(error: OSError) -> str:
     """What the system refused, in one line."""
     name = _file(error)
+    if error.errno in FULL:
+        where = f" {name!r}" if name else ""
+        return f"{error.strerror}: cannot write{where}; make room, then run the same command again"
     if name is None:
         return str(error.strerror or error)
     if isinstance(error, PermissionError):

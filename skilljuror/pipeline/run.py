@@ -246,6 +246,7 @@ def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]
         builds[task.name] = _offered(run, task, record, wanted)
         for manifest in builds[task.name].values():
             notes += _gate_note(run, task, manifest)
+        run.listener(Progress("build", done + 1, len(run.plan.tasks), task.name))
     return builds
 
 

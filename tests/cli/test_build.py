@@ -1,5 +1,8 @@
 """`build`: nothing of a user is lost, whatever folder is named."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tests.cli.process import call, complaint, write_skill
@@ -75,3 +78,11 @@ def test_the_output_of_a_build_is_no_source(source, tmp_path):
         assert "output of a build" in line
     again = call("build", out / "variants" / "origin", "--out", tmp_path / "again")
     assert again.returncode == 0
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half_done(source, tmp_path):
+    """A limit on the size of files stands for the disk: the system refuses in the same place."""
+    command = f"ulimit -f 1; exec {sys.executable} -m skilljuror build {source} --out {tmp_path}/b"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "make room, then run the same command again" in complaint(done)
+    assert names(tmp_path) == ["home"]
