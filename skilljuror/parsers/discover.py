@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from skilljuror.parsers.base import Found, Source
@@ -21,16 +22,11 @@ def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
     Folders are walked without following links out of them. `since` (seconds since the
     epoch) leaves out files last changed before it; files named as such always count.
     """
-    found: list[Found] = []
-    seen: set[Path] = set()
-    folders: dict[Path, Path] = {}
+    found: dict[Path, Found] = {}
     for path in paths:
-        for one in _at(path, since):
-            real = _real(one.source.path, folders)
-            if real not in seen:
-                seen.add(real)
-                found.append(one)
-    return join_families(found, cache(_identify_near))
+        for real, one in _at(path, since):
+            found.setdefault(real, one)
+    return join_families(list(found.values()), cache(_identify_near))
 
 
 def families_at(path: Path) -> set[str]:
@@ -43,41 +39,47 @@ def families_of(found: Found) -> set[str]:
     return {name for name in (found.session, found.kin and found.kin.session) if name}
 
 
-def _real(path: Path, folders: dict[Path, Path]) -> Path:
-    """The path without links; `folders` keeps the answers for folders."""
-    if path.is_symlink() or path.name in {"", ".."}:
-        return path.resolve()
-    folder = folders.get(path.parent)
-    if folder is None:
-        folder = folders[path.parent] = path.parent.resolve()
-    return folder / path.name
-
-
-def _at(path: Path, since: float | None) -> Iterator[Found]:
+def _at(path: Path, since: float | None) -> Iterator[tuple[Path, Found]]:
+    """(path without links, what is there)."""
     if path.is_dir():
         yield from _walk(path, since)
     elif path.is_file():
-        yield _identify(path, named=True)
+        yield path.resolve(), _identify(path, named=True)
     else:
-        yield Found(Source(path), None, True, f"{str(path)!r} does not exist")
+        problem = f"{str(path)!r} does not exist"
+        yield path.resolve(), Found(Source(path), None, True, problem)
 
 
-def _walk(root: Path, since: float | None) -> Iterator[Found]:
+def _walk(root: Path, since: float | None) -> Iterator[tuple[Path, Found]]:
     inside = root.resolve()
-    for base, folders, names in os.walk(root):
-        folders.sort()
-        folder = Path(base)
-        if "result.json" in names and (formats := claims(Source(folder))):
-            folders.clear()
+    waiting = [(root, inside)]
+    while waiting:
+        folder, real = waiting.pop()
+        folders, files = _entries(folder)
+        if any(entry.name == "result.json" for entry in files) and (
+            formats := claims(Source(folder))
+        ):
             if _recent(folder / "result.json", since):
-                yield _decided(Source(folder), formats, named=folder == root)
+                yield real, _decided(Source(folder), formats, named=folder == root)
             continue
-        for name in sorted(names):
-            path = folder / name
-            if path.is_symlink() and not path.resolve().is_relative_to(inside):
-                yield Found(Source(path), None, False, "a link out of the folder")
-            elif path.is_file() and _recent(path, since):
-                yield _identify(path, named=False)
+        for entry in files:
+            path, target = folder / entry.name, real / entry.name
+            if entry.is_symlink() and not (target := path.resolve()).is_relative_to(inside):
+                yield target, Found(Source(path), None, False, "a link out of the folder")
+            elif entry.is_file() and _recent(path, since):
+                yield target, _identify(path, named=False)
+        waiting.extend((folder / name, real / name) for name in reversed(folders))
+
+
+def _entries(folder: Path) -> tuple[list[str], list["os.DirEntry[str]"]]:
+    """(names of the folders, everything else) in a folder, sorted; links to folders are neither."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=attrgetter("name"))
+    except OSError:
+        return [], []
+    folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+    return [entry.name for entry in folders], [entry for entry in entries if not entry.is_dir()]
 
 
 def _recent(path: Path, since: float | None) -> bool:
@@ -103,7 +105,8 @@ def _may_come_later(source: Source) -> bool:
 
 def _decided(source: Source, formats: list[str], *, named: bool) -> Found:
     if len(formats) == 1:
-        kin, session = kin_of(formats[0], source), session_of(formats[0], source)
+        kin = kin_of(formats[0], source)
+        session = session_of(formats[0], source, kin)
         return Found(Source(source.path), formats[0], named, kin=kin, session=session)
     if formats:
         problem = f"{' and '.join(formats)} both claim it; name one with --format"

@@ -23,9 +23,8 @@ def kin_of(format: str, source: Source) -> Kin | None:
     return finder(source) if finder else None
 
 
-def session_of(format: str, source: Source) -> str | None:
-    """The session that the first bytes of a source name."""
-    kin = kin_of(format, source)
+def session_of(format: str, source: Source, kin: Kin | None) -> str | None:
+    """The session that the first bytes of a source name, which is of that kin."""
     if kin is not None and format != "atif":
         return kin.session
     match = _SESSION.search(source.head)

@@ -1,8 +1,9 @@
 """What the first bytes of a file say: complete records, or the members of one large document."""
 
 import json
+import threading
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -101,15 +102,26 @@ class Peek:
         return line if line.startswith(b"{") else b""
 
 
-@lru_cache(maxsize=4)
+class _Latest(threading.local):
+    """The head looked at last: the formats look at one after the other."""
+
+    head: bytes | None = None
+    found: Peek | None = None
+
+
+_latest = _Latest()
+
+
 def peek(head: bytes) -> Peek:
     """Look at the first bytes of a file."""
-    return Peek(head)
+    if _latest.found is None or _latest.head is not head:
+        _latest.head, _latest.found = head, Peek(head)
+    return _latest.found
 
 
 def head_of(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file. Raises OSError."""
-    with path.open("rb") as log:
+    with path.open("rb", buffering=0) as log:
         return log.read(size)
 
 
