@@ -286,7 +286,10 @@ class Claims:
         """Running a script that was written or copied earlier."""
         for claim in self.scripts.get(access.path, ()):
             used = replace(
-                claim.access, shown=False, text=access.text, note=f"run of {access.path}"
+                claim.access,
+                shown=claim.access.shown and access.shown,
+                text=access.text,
+                note=f"run of {access.path}",
             )
             yield replace(claim, access=used, order=order)
         location = self.copies.locate(access.path)

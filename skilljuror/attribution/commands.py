@@ -186,6 +186,7 @@ class Pipeline:
             return
         sources = [one.path for one in self.stream if one.kind == "read"]
         self.hide()
+        self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
         if redirect.target.text == "/dev/null":
             return
         kind: EventKind = "edit" if ">>" in redirect.op else "write"

@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from skilljuror.attribution.access import MAYBE, Access
@@ -19,6 +19,7 @@ from skilljuror.attribution.python_names import (
     READERS,
     RUNNERS,
 )
+from skilljuror.attribution.python_values import Values
 from skilljuror.attribution.views import View
 from skilljuror.models.events import EventKind
 
@@ -33,84 +34,16 @@ _WRITES = re.compile(r"^[rbt+U]*[wax]")
 
 
 @dataclass(slots=True)
-class _Code:
+class _Code(Values):
     """What is known while a text is read."""
 
-    cwd: str | None
-    home: str | None
-    folders: list[str]
+    folders: list[str] = field(default_factory=list)
     """Folders on the import path that the code or its environment put there."""
-    names: dict[str, str] = field(default_factory=dict)
-    """Variables that hold a path."""
     choices: dict[str, list[str]] = field(default_factory=dict)
     """Variables that hold one path after the other: of a loop, or of a function that is called."""
     found: list[Access] = field(default_factory=list)
     reads: dict[int, list[str]] = field(default_factory=dict)
     """`id` of a call that reads -> the paths it reads."""
-
-    def value(self, node: ast.AST | None, depth: int = 0) -> str | None:
-        """The text of an expression that is a path, as far as it can be told."""
-        if depth > 20:
-            return None
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.names.get(node.id)
-        if isinstance(node, ast.BinOp):
-            return self._joined(node, depth)
-        if isinstance(node, ast.JoinedStr):
-            return self._formatted(node, depth)
-        if isinstance(node, ast.Call):
-            return self._called(node, depth)
-        if isinstance(node, ast.Subscript) and self.value(node.slice, depth + 1) == "HOME":
-            return self.home or "~"
-        return None
-
-    def _joined(self, node: ast.BinOp, depth: int) -> str | None:
-        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Div):
-            return join(left, right)
-        return left + right if isinstance(node.op, ast.Add) else None
-
-    def _formatted(self, node: ast.JoinedStr, depth: int) -> str | None:
-        pieces = [
-            self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
-            for part in node.values
-        ]
-        return "".join(piece for piece in pieces if piece) if None not in pieces else None
-
-    def _called(self, node: ast.Call, depth: int) -> str | None:
-        """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
-        name = callee(node.func)
-        arguments = [self.value(argument, depth + 1) for argument in node.args]
-        if (
-            name in {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expandvars"}
-            and arguments
-        ):
-            return arguments[0]
-        if name == "expanduser" and isinstance(node.func, ast.Attribute):
-            given = arguments[0] if arguments else self.value(node.func.value, depth + 1)
-            return expand_home(given, self.home) if given else None
-        if (name == "home" and not arguments) or (
-            name in {"get", "getenv"} and arguments == ["HOME"]
-        ):
-            return self.home or "~"
-        known = [argument for argument in arguments if argument is not None]
-        if name in {"join", "joinpath"} and known and len(known) == len(arguments):
-            return self._glued(node, name, known, depth)
-        if name in {"resolve", "absolute", "as_posix"} and isinstance(node.func, ast.Attribute):
-            return self.value(node.func.value, depth + 1)
-        return None
-
-    def _glued(self, node: ast.Call, name: str, known: list[str], depth: int) -> str | None:
-        base = None
-        if name == "joinpath" and isinstance(node.func, ast.Attribute):
-            base = self.value(node.func.value, depth + 1)
-        for piece in known:
-            base = join(base, piece)
-        return base
 
     def path(self, text: str) -> str:
         """A path seen from where the code runs."""
@@ -136,7 +69,7 @@ def python_accesses(
 
     `echoes` says that the value of the last line is shown, as a notebook does.
     """
-    state = _Code(cwd, home, [*folders, *([cwd] if cwd else [])])
+    state = _Code(cwd, home, folders=[*folders, *([cwd] if cwd else [])])
     tree = _parse(code)
     if tree is None:
         return _by_lines(code, state)
@@ -168,7 +101,13 @@ def _used(tree: ast.Module, state: _Code, *, echoes: bool) -> list[Access]:
             how = "run" if number in uses.run else uses.printed.get(number, "none")
             if shown.get(path) != "all":
                 shown[path] = how if how != "none" else shown.get(path, how)
-    return [_shown_as(one, shown.get(one.path, "all")) for one in state.found]
+    return [_changed(_shown_as(one, shown.get(one.path, "all")), shown) for one in state.found]
+
+
+def _changed(access: Access, read: Mapping[str, str]) -> Access:
+    """A file that is read and written is changed."""
+    known = access.kind == "write" and access.path in read
+    return replace(access, kind="edit") if known else access
 
 
 def _shown_as(access: Access, how: str) -> Access:
@@ -226,21 +165,10 @@ def _call(node: ast.Call, state: _Code) -> None:
     name = callee(node.func)
     if name in {"append", "insert", "extend"} and _is_path_list(node.func):
         _on_path(node, state)
-    elif name in {"import_module", "__import__"}:
-        module = state.value(node.args[0]) if node.args else None
-        if module and not module.startswith("."):
-            _imported(module, state, guess=True)
-    elif name in LOADERS:
-        for argument in node.args:
-            value = state.value(argument)
-            if value and value.endswith(".py"):
-                state.add(value, "import")
-    elif name in RUNNERS:
-        _run(node, state)
-    elif name in READERS:
-        _open(node, name, state)
-    elif name in GLOBS:
-        _glob(node, name, state)
+        return
+    handler = _CALLS.get(name)
+    if handler is not None:
+        handler(node, name, state)
 
 
 def _is_path_list(func: ast.AST) -> bool:
@@ -250,6 +178,28 @@ def _is_path_list(func: ast.AST) -> bool:
         and isinstance(func.value, ast.Attribute)
         and func.value.attr == "path"
     )
+
+
+def _load(node: ast.Call, name: str, state: _Code) -> None:
+    """A module loaded by its path."""
+    for argument in node.args:
+        value = state.value(argument)
+        if value and value.endswith(".py"):
+            state.add(value, "import")
+
+
+def _load_named(node: ast.Call, name: str, state: _Code) -> None:
+    """A module loaded by a name that is a text."""
+    module = state.value(node.args[0]) if node.args else None
+    if module and not module.startswith("."):
+        _imported(module, state, guess=True)
+
+
+def _write(node: ast.Call, name: str, state: _Code) -> None:
+    """`Path(…).write_text(…)`."""
+    target = state.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+    if target:
+        state.add(target, "write")
 
 
 def _on_path(node: ast.Call, state: _Code) -> None:
@@ -312,7 +262,7 @@ def _glob(node: ast.Call, name: str, state: _Code) -> None:
         state.add(pattern, "read", glob=True, proof=True)
 
 
-def _run(node: ast.Call, state: _Code) -> None:
+def _run(node: ast.Call, name: str, state: _Code) -> None:
     """A command line that the code runs: its program, or the script of an interpreter, is run;
     what `cat` and the like are given is read, and printed if the output shows it."""
     if not node.args:
@@ -358,6 +308,15 @@ def _imported(module: str, state: _Code, *, guess: bool) -> None:
         state.add(path, "import", note="" if guess else MAYBE)
 
 
+_CALLS: dict[str, Callable[[ast.Call, str, _Code], None]] = {
+    **dict.fromkeys(GLOBS, _glob),
+    **dict.fromkeys(READERS, _open),
+    **dict.fromkeys(RUNNERS, _run),
+    **dict.fromkeys(LOADERS, _load),
+    **dict.fromkeys(("import_module", "__import__"), _load_named),
+    **dict.fromkeys(("write_text", "write_bytes"), _write),
+}
+"""What a call does, by the last name of what is called."""
 _SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")
 _IMPORT = re.compile(
     r"^\s*(?:from\s+([\w.]{1,100})\s+import|import\s+([\w.]{1,100}))", re.MULTILINE

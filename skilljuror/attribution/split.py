@@ -141,7 +141,7 @@ def _unpadded(lines: Segment) -> Segment:
 
 def _names(claim: Claim, path: str) -> bool:
     same = claim.access.path == path or claim.access.path.endswith("/" + path)
-    return same or path.endswith("/" + claim.location.resource)
+    return same or f"/{path}".endswith("/" + claim.location.resource)
 
 
 def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]] | None:

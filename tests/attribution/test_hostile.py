@@ -284,3 +284,42 @@ def test_programs_that_print_a_file_in_their_own_way(command, output, expected):
     assert found[1] == "references/taxes.md"
     if found[0] == "search":
         assert found[3] is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "p = '@'\ns = open(p).read()\nopen(p, 'w').write(s.replace('a', 'b'))",
+        "from pathlib import Path\np = Path('@')\np.write_text(p.read_text().replace('a', 'b'))",
+    ],
+)
+def test_python_that_writes_what_it_has_read_changes_the_file(code):
+    found = seen(PYTHON.format(code.replace("@", f"{BUNDLE}/SKILL.md")), "")
+    assert {one[:3] for one in found} == {
+        ("read", "SKILL.md", "none"),
+        ("edit", "SKILL.md", "none"),
+    }
+
+
+def test_a_script_that_is_written_and_run_shows_what_it_prints():
+    script = f"cat > run.sh <<'EOF'\ncat {REFERENCES}/taxes.md\npython3 {BUNDLE}/scripts/total.py\nEOF\nbash run.sh"
+    assert [one[:3] for one in seen(script, f"{TAXES}total 7\n")] == [
+        ("read", "references/taxes.md", "full"),
+        ("exec", "scripts/total.py", "none"),
+    ]
+    hidden = seen(script + " > log.txt", "")
+    assert hidden[0][:3] == ("read", "references/taxes.md", "none")
+
+
+def test_headings_of_head_name_files_as_the_command_does():
+    output = f"==> references/taxes.md <==\n{TAXES}\n==> scripts/total.py <==\nimport sys\n"
+    listed = ran(f"find {BUNDLE} -type f", f"{REFERENCES}/taxes.md\n{REFERENCES}/old.md\n")
+    shown = ran(
+        f"cd {BUNDLE} && head -50 references/*.md scripts/*.py", output, call_id="c2", line=9
+    )
+    found = [(one.resource, one.lines) for one in events_of(listed, shown, manifest=None)]
+    assert found == [
+        (".", None),
+        ("references/taxes.md", ((1, 3),)),
+        ("scripts/total.py", ((1, 1),)),
+    ]

@@ -1,0 +1,81 @@
+"""Paths that Python expressions stand for, as far as the code itself tells."""
+
+import ast
+from dataclasses import dataclass, field
+
+from skilljuror.attribution.paths import expand_home, join
+from skilljuror.attribution.printed import callee
+
+
+@dataclass(slots=True)
+class Values:
+    """What is known of a code's variables."""
+
+    cwd: str | None
+    home: str | None
+    names: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a path."""
+
+    def value(self, node: ast.AST | None, depth: int = 0) -> str | None:
+        """The text of an expression that is a path, as far as it can be told."""
+        if depth > 20:
+            return None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.names.get(node.id)
+        if isinstance(node, ast.BinOp):
+            return self._joined(node, depth)
+        if isinstance(node, ast.JoinedStr):
+            return self._formatted(node, depth)
+        if isinstance(node, ast.Call):
+            return self._called(node, depth)
+        if isinstance(node, ast.Subscript) and self.value(node.slice, depth + 1) == "HOME":
+            return self.home or "~"
+        return None
+
+    def _joined(self, node: ast.BinOp, depth: int) -> str | None:
+        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Div):
+            return join(left, right)
+        return left + right if isinstance(node.op, ast.Add) else None
+
+    def _formatted(self, node: ast.JoinedStr, depth: int) -> str | None:
+        pieces = [
+            self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
+            for part in node.values
+        ]
+        return "".join(piece for piece in pieces if piece) if None not in pieces else None
+
+    def _called(self, node: ast.Call, depth: int) -> str | None:
+        """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
+        name = callee(node.func)
+        arguments = [self.value(argument, depth + 1) for argument in node.args]
+        if (
+            name in {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expandvars"}
+            and arguments
+        ):
+            return arguments[0]
+        if name == "expanduser" and isinstance(node.func, ast.Attribute):
+            given = arguments[0] if arguments else self.value(node.func.value, depth + 1)
+            return expand_home(given, self.home) if given else None
+        if (name == "home" and not arguments) or (
+            name in {"get", "getenv"} and arguments == ["HOME"]
+        ):
+            return self.home or "~"
+        known = [argument for argument in arguments if argument is not None]
+        if name in {"join", "joinpath"} and known and len(known) == len(arguments):
+            return self._glued(node, name, known, depth)
+        if name in {"resolve", "absolute", "as_posix"} and isinstance(node.func, ast.Attribute):
+            return self.value(node.func.value, depth + 1)
+        return None
+
+    def _glued(self, node: ast.Call, name: str, known: list[str], depth: int) -> str | None:
+        base = None
+        if name == "joinpath" and isinstance(node.func, ast.Attribute):
+            base = self.value(node.func.value, depth + 1)
+        for piece in known:
+            base = join(base, piece)
+        return base
