@@ -8,6 +8,7 @@ import typer
 
 from skilljuror.cli.options import Debug, Json
 from skilljuror.cli.output import emit, plain, table
+from skilljuror.errors import BundleError
 
 STATUS = {"pass": 0, "fail": 1, "review": 3}
 
@@ -43,7 +44,15 @@ def audit(
     from skilljuror.bundles import load_bundle
     from skilljuror.pipeline.audit import audit as judge_pair
 
-    result = judge_pair(load_bundle(source), load_bundle(variant), kind.value, policy.value)
+    parent = load_bundle(source)
+    if not parent.skills:
+        raise BundleError(
+            f"--source {str(source)!r} has no SKILL.md in any folder; point at a skill's folder, or"
+            " at a folder of skills",
+            file=str(source),
+            field="source",
+        )
+    result = judge_pair(parent, load_bundle(variant), kind.value, policy.value)
     fields = ("rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
     findings = [
         {name: row[name] for name in (*fields, "message")} for row in plain(list(result.findings))

@@ -106,11 +106,17 @@ def progress(as_json: bool) -> Iterator[Listener]:
     """A bar on a terminal, a plain line per tenth elsewhere, nothing for machines."""
     if as_json:
         yield silent
-    elif sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+    elif _draws():
         with _bars() as listener:
             yield listener
     else:
         yield _Lines()
+
+
+def _draws() -> bool:
+    """Whether a bar can be drawn where progress goes, and is welcome there."""
+    plainly = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return sys.stderr.isatty() and not plainly
 
 
 @contextmanager

@@ -66,7 +66,9 @@ def judge_study(
     study: Path, judge: str = "tracing", *, jobs: int = 1, progress: Listener = silent
 ) -> JudgeSummary:
     """Judge every ingested trajectory and put the verdicts into the database."""
-    database = database_of(study)
+    database, called = database_of(study), resolve(JUDGES, judge, "judge").name
+    with open_write(database):
+        """Refused here when it cannot be written, rather than after all the work."""
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     work = [JudgeJob(study, name, judge) for name in names]
     verdicts: list[Verdict] = []
@@ -81,7 +83,7 @@ def judge_study(
     labels = [verdict.label for verdict in verdicts]
     yes, no = labels.count("yes"), labels.count("no")
     return JudgeSummary(
-        judge=resolve(JUDGES, judge, "judge").name,
+        judge=called,
         trajectories=len(names),
         events=len(verdicts),
         yes=yes,

@@ -79,6 +79,8 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     except duckdb.IOException as error:
         if "Could not set lock" in str(error):
             raise _busy(path, "another process") from error
+        if "Permission denied" in str(error):
+            raise _denied(path, "Permission denied") from error
         raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
     except duckdb.Error as error:
         raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
@@ -92,7 +94,7 @@ def _looks_like_duckdb(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(16)[_MAGIC] == b"DUCK"
     except OSError as error:
-        raise _unusable(path, f"cannot be read ({error.strerror})") from error
+        raise _denied(path, error.strerror or str(error)) from error
 
 
 def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
@@ -111,6 +113,13 @@ def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
 def _busy(path: Path, who: str) -> StoreError:
     return StoreError(
         f"the database {str(path)!r} is in use by {who}: wait for it to end, then try again",
+        file=str(path),
+    )
+
+
+def _denied(path: Path, why: str) -> StoreError:
+    return StoreError(
+        f"the database {str(path)!r} cannot be opened ({why}): give yourself access to it",
         file=str(path),
     )
 

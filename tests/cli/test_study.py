@@ -1,6 +1,8 @@
 """`run`, `ingest` and `show`: what they say when things are not as they should be."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -25,6 +27,7 @@ def done(tmp_path_factory):
     ran = call("run", "study.yaml", "--out", "my out", cwd=place)
     assert ran.returncode == 0, ran.stderr
     assert call("ingest", "--study", "my out", cwd=place).returncode == 0
+    (place / "my out" / "report").mkdir()
     return place, ran.stdout
 
 
@@ -51,6 +54,11 @@ WRONG = {
     "a file as output": (("run", "study.yaml", "--out", "study.yaml"), "is a file; name a folder"),
     "a folder as study": (("run", "my out"), "such as my out/study.yaml"),
     "a file to query": (("query", "study.yaml", "outcomes"), "that is a file"),
+    "an unknown judge": (("judge", "my out", "--judge", "solomon"), "unknown judge 'solomon'"),
+    "an empty source": (
+        ("audit", "--source", "my out/report", "--variant", ".", "--kind", "pd"),
+        "'my out/report' has no SKILL.md",
+    ),
     "no build": (("verify", "my out"), "no build at 'my out'"),
     "a misspelt question": (("query", "my out", "outcoms"), "did you mean 'outcomes'?"),
     "a write": (("query", "my out", "DELETE FROM trials"), "read-only"),
@@ -62,6 +70,32 @@ WRONG = {
 def test_a_mistake_is_one_line_in_either_form(done, words, told):
     assert told in complaint(call(*words, cwd=done[0]))
     assert told in error(call(*words, "--json", cwd=done[0]))["message"]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from skilljuror.store import open_read
+with open_read(Path(sys.argv[1])):
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_database_that_another_process_reads_is_not_judged_in_vain(done):
+    """Refused at once, before the work; as soon as the other has gone the same command does it."""
+    database = done[0] / "my out" / "study.duckdb"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, database], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdin is not None
+        assert holder.stdout.readline() == b"open\n"
+        for words in (("judge", "my out"), ("ingest", "--study", "my out")):
+            assert "in use by another process" in complaint(call(*words, cwd=done[0]))
+        assert call("query", "my out", "trials", cwd=done[0]).returncode == 0
+        holder.stdin.close()
+    assert call("judge", "my out", cwd=done[0]).returncode == 0
 
 
 def test_a_folder_of_logs_is_no_place_for_a_run(done, tmp_path):
