@@ -5,8 +5,7 @@ from pathlib import Path
 from skilljuror.bundles import write_bundle
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob, Bundle
-
-Files = dict[str, bytes]
+from tests.corpus_bundles.rich import RICH, Files
 
 
 def head(name: str, description: str) -> str:
@@ -231,7 +230,7 @@ TRAPS: dict[str, Files] = {
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
     "several": SEVERAL, "nested": NESTED, "forged": FORGED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
-    "crowded": CROWDED, "steps": STEPS,
+    "crowded": CROWDED, "steps": STEPS, **RICH,
 }  # fmt: skip
 
 
