@@ -5,7 +5,7 @@ here values become buffers by hand. Whatever does not fit raises, and is then me
 """
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import accumulate, chain
 from typing import Any
@@ -17,6 +17,7 @@ EPOCH = datetime(1970, 1, 1)
 """UTC without a zone, as the database keeps times."""
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
+_DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 def built(values: Values, kind: pa.DataType) -> pa.Array:
@@ -34,17 +35,21 @@ def _valid(values: Values) -> pa.Buffer | None:
 
 
 def _bits(flags: Sequence[bool]) -> pa.Buffer:
-    digits = "".join(["1" if flag else "0" for flag in reversed(flags)])
-    return pa.py_buffer(int(digits or "0", 2).to_bytes((len(flags) + 7) // 8, "little"))
+    """Eight flags a byte, the first one lowest."""
+    digits = bytes(map(bool, reversed(flags))).translate(_DIGITS)
+    return pa.py_buffer(int(digits or b"0", 2).to_bytes((len(flags) + 7) // 8, "little"))
 
 
-def _offsets(sizes: Sequence[int]) -> pa.Buffer:
+def _offsets(sizes: Iterable[int]) -> pa.Buffer:
     return pa.py_buffer(array("i", accumulate(sizes, initial=0)))
 
 
 def _strings(values: Values, kind: pa.DataType) -> pa.Array:
-    texts = [b"" if value is None else value.encode() for value in values]
-    buffers = [_valid(values), _offsets(list(map(len, texts))), pa.py_buffer(b"".join(texts))]
+    valid = _valid(values)
+    known = values if valid is None else ["" if value is None else value for value in values]
+    whole = "".join(known)
+    sizes = map(len, known if whole.isascii() else map(str.encode, known))
+    buffers = [valid, _offsets(sizes), pa.py_buffer(whole.encode())]
     return pa.Array.from_buffers(kind, len(values), buffers)
 
 

@@ -109,10 +109,13 @@ class Store:
                     self._delete_matching(table, {"trajectory": old})
                 self._insert(table, records)
             rows = _last(measures, "trial", "metric", "key")
-            self._replace(tables.MEASURES, [row for row in rows if row.trial in measured])
-            self._insert(tables.MEASURES, [row for row in rows if row.trial not in measured])
+            trials = {row.trial for row in rows}
+            again = [row for row in rows if row.trial in measured] if trials & measured else []
+            self._replace(tables.MEASURES, again)
+            new = [row for row in rows if row.trial not in measured] if again else rows
+            self._insert(tables.MEASURES, new)
         held.update(found)
-        measured.update(row.trial for row in rows)
+        measured.update(trials)
 
     def _names(self, table: Table, column: str) -> set[str]:
         """The runs that a table has rows of."""
