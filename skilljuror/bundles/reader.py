@@ -15,11 +15,13 @@ from skilljuror.knowledge.classes import is_root_name
 from skilljuror.models.bundle import Blob, Bundle, BundleIssue
 
 
-def load_bundle(path: Path, name: str | None = None, *, inspect: bool = True) -> Bundle:
+def load_bundle(
+    path: Path, name: str | None = None, *, inspect: bool = True, under: str | None = None
+) -> Bundle:
     """The bundle at `path`; nothing in it is executed, imported or followed.
 
     Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
-    own name. `name` is the slug of the source, by default that of the folder. `inspect=False`
+    own name, or under the name `under`. `name` is the slug of the source, by default that of the folder. `inspect=False`
     leaves out what is only told to a reader: the issues. Raises BundleError.
     """
     path = Path(path)
@@ -32,7 +34,7 @@ def load_bundle(path: Path, name: str | None = None, *, inspect: bool = True) ->
     else:
         raise BundleError(f"there is no folder or zip file at {str(path)!r}", file=str(path))
     if any("/" not in inner and is_root_name(inner) for inner in files):
-        folder = label or "skill"
+        folder = under or label or "skill"
         check_name(folder, str(path))
         files = {f"{folder}/{inner}": blob for inner, blob in files.items()}
         issues = [_moved(issue, folder) for issue in issues]

@@ -52,7 +52,10 @@ def audit(
             file=str(source),
             field="source",
         )
-    result = judge_pair(parent, load_bundle(variant), kind.value, policy.value)
+    tops = {path.partition("/")[0] for path in parent.files}
+    under = tops.pop() if len(tops) == 1 else None  # what one skill's folder is called says nothing
+    judged = load_bundle(variant, under=under)
+    result = judge_pair(parent, judged, kind.value, policy.value)
     fields = ("rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
     findings = [
         {name: row[name] for name in (*fields, "message")} for row in plain(list(result.findings))

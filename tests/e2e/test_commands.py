@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,16 @@ def test_build_then_audit(place):
     pair = ("--source", source, "--variant", "build/variants/pd", "--kind", "pd")
     answer = json.loads(call("audit", *pair, "--json", cwd=place))
     assert answer["verdict"] == "pass"
+
+
+def test_audit_compares_skills_whatever_their_folders_are_called(place):
+    """The README's example: version 2 of a skill lies beside it, in a folder of another name."""
+    skill = sorted((EXAMPLES / "skills").glob("*/*/SKILL.md"))[0].parent
+    call("build", skill, "--out", "one", cwd=place)
+    shutil.copytree(next((place / "one/variants/pd").iterdir()), place / "skill-v2")
+    pair = ("--source", skill, "--variant", "skill-v2", "--kind", "pd")
+    answer = json.loads(call("audit", *pair, "--json", cwd=place))
+    assert (answer["verdict"], answer["findings"]) == ("pass", [])
 
 
 def test_audit_says_no_to_a_lost_threshold(place):
