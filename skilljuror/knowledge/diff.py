@@ -43,7 +43,10 @@ def _held(bundle: Bundle) -> _Held:
 def _diff(held: _Held, other: _Held) -> UnitDiff:
     """Kept, because more than one gate asks for the same pair."""
     parent, variant = (Bundle(name, dict(files), skills) for name, files, skills in (held, other))
-    old, new = units_of(parent), units_of(variant)
+    old = units_of(parent)
+    if parent.files == variant.files:
+        return UnitDiff(compared=_compared(old))
+    new = units_of(variant)
     normal = Normal((parent, variant), (old, new))
     matching = match(_content(old), _content(new), normal)
     files = pair_files(_of(old, "file"), _of(new, "file"))
@@ -58,7 +61,7 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
     leads, added = _parted(added, Leads(variant, new).leads)
     titles = frozenset(unit.text for unit in _of(new, "heading"))
     return UnitDiff(
-        compared=dict(sorted(Counter(unit.kind for unit in old).items())),
+        compared=_compared(old),
         reworded=tuple(pair for pair in pairs if pair.change is None),
         altered=tuple(altered),
         missing=(*files.missing, *(u for u in matching.missing if not _is_spare(u, titles))),
@@ -67,6 +70,10 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
         generated=tuple(made),
         leads=tuple(leads),
     )
+
+
+def _compared(units: Sequence[Unit]) -> dict[str, int]:
+    return dict(sorted(Counter(unit.kind for unit in units).items()))
 
 
 def _content(units: Sequence[Unit]) -> list[Unit]:

@@ -24,6 +24,8 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
 
 
 def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Place]:
+    if source.files == variant.files:
+        return {unit.unit: _place(unit) for unit in units}
     others = units_of(variant)
     normal = Normal((source, variant), (units, others))
     matching = match(units, others, normal)
