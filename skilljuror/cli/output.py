@@ -7,12 +7,10 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from skilljuror.models.record import Record
-from skilljuror.pipeline.progress import Listener, Progress, silent
+if TYPE_CHECKING:
+    from skilljuror.pipeline.progress import Listener, Progress
 
 WIDE = 400
 """Columns of a table that goes into a file or a pipe."""
@@ -35,12 +33,18 @@ def command(*words: object) -> str:
 
 def plain(value: Any) -> Any:
     """A record, or anything made of records, as JSON-ready values."""
+    import msgspec
+
+    from skilljuror.models.record import Record
+
     if isinstance(value, Record):
         return value.model_dump(mode="json")
     return msgspec.to_builtins(value, enc_hook=_encode, str_keys=True)
 
 
 def _encode(value: Any) -> Any:
+    from skilljuror.models.record import Record
+
     if isinstance(value, Record):
         return value.model_dump(mode="json")
     return str(value)
@@ -102,8 +106,10 @@ def _is_number(text: str) -> bool:
 
 
 @contextmanager
-def progress(as_json: bool) -> Iterator[Listener]:
+def progress(as_json: bool) -> "Iterator[Listener]":
     """A bar on a terminal, a plain line per tenth elsewhere, nothing for machines."""
+    from skilljuror.pipeline.progress import silent
+
     if as_json:
         yield silent
     elif _draws():
@@ -120,7 +126,7 @@ def _draws() -> bool:
 
 
 @contextmanager
-def _bars() -> Iterator[Listener]:
+def _bars() -> "Iterator[Listener]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -132,7 +138,7 @@ def _bars() -> Iterator[Listener]:
     ) as bars:  # fmt: skip
         tasks: dict[str, Any] = {}
 
-        def listen(sign: Progress) -> None:
+        def listen(sign: "Progress") -> None:
             if sign.stage not in tasks:
                 tasks[sign.stage] = bars.add_task(sign.stage, total=sign.total, note="")
             bars.update(tasks[sign.stage], completed=sign.done, total=sign.total, note=sign.note)
@@ -146,7 +152,7 @@ class _Lines:
     def __init__(self) -> None:
         self.tenths: dict[str, int] = {}
 
-    def __call__(self, sign: Progress) -> None:
+    def __call__(self, sign: "Progress") -> None:
         if sign.done == 0:
             return
         tenth = 10 * sign.done // sign.total if sign.total else 10

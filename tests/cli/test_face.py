@@ -10,7 +10,8 @@ import pytest
 
 from tests.cli.process import call, complaint, error
 
-HEAVY = ("litellm", "pandas", "matplotlib", "duckdb", "scipy", "tiktoken", "numpy", "pyarrow")
+HEAVY = ("litellm", "pandas", "matplotlib", "duckdb", "scipy", "tiktoken", "numpy", "pyarrow",
+         "pydantic", "msgspec", "yaml")  # fmt: skip
 
 
 COMMANDS = ("demo", "build", "audit", "run", "ingest", "show", "judge", "report", "query", "doctor")
