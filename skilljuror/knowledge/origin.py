@@ -26,6 +26,7 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
 _ANCHORED = re.compile(r"[\w-]+")
 _NAMING = CONTENT_KINDS | {"link"}
@@ -186,7 +187,7 @@ class Makings:
         titles: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for unit in self._made:
             if unit.kind == "heading":
-                titles[unit.file].append(_words(unit.text))
+                titles[unit.file] += [_words(unit.text), _words(_TAG.sub(" ", unit.text))]
         return titles
 
     @cached_property

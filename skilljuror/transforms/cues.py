@@ -25,6 +25,11 @@ GENERIC = frozenset({
     "table of contents", "background", "general", "appendix", "faq", "related",
 })  # fmt: skip
 """Headings that say nothing about when a file is wanted."""
+LEAST_LEAD = 4
+"""Words from which a line before a colon can tell something."""
+_POINTS_ON = re.compile(
+    r"\b(?:following|below|these|this|here|include[sd]?|are|is|when|if)\b", re.IGNORECASE
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s")
 _POINTS_BACK = re.compile(r"(?:they|it|this|that|these|those|both|here)\b", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
@@ -80,7 +85,28 @@ def first_sentence(document: Document, least: int = 20) -> str:
     told = plain(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
-    return "" if len(sentence) < least or sentence.endswith(":") or speech else clip(sentence)
+    leads = sentence.endswith(":") and (least > 1 and not _tells_alone(sentence))
+    return "" if len(sentence) < least or leads or speech else clip(sentence.rstrip(":"))
+
+
+def _tells_alone(lead: str) -> bool:
+    """Whether a line before a colon says something without what follows it."""
+    return len(lead.split()) >= LEAST_LEAD and not _POINTS_ON.search(lead)
+
+
+def unnamed(sentence: str, names: Iterable[str]) -> str:
+    """The sentence without a file's name before a dash or a colon: its row already gives it."""
+    told = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    rest = re.sub(rf"^(?:{told})\s*(?:[-–—:]|\s-)\s+(?=\S)", "", sentence, flags=re.IGNORECASE)
+    return rest if len(rest.split()) >= LEAST else sentence
+
+
+def within(parent: str, topics: str) -> str:
+    """Topics below the heading that they stood under, unless they name it themselves."""
+    told = _topic(parent)
+    if not told or told.lower() in GENERIC or told.lower() in topics.lower():
+        return topics
+    return f"{told}: {topics}" if topics else told
 
 
 def code_cue(path: str, text: str) -> str:

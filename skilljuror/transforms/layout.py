@@ -43,6 +43,8 @@ class Reference:
     """Folder of the source skill it comes from, where the page holds several."""
     merged: bool = False
     """Whether it holds several sections that stood side by side."""
+    above: str = ""
+    """The heading that its sections stood under, where that is not the skill's own title."""
 
 
 class Layout:
@@ -80,9 +82,20 @@ class Layout:
             titles = [group.title for group in run]
             titles += [one.title for one in self.headings_in(ranges)]
             self.references.append(
-                Reference(page, tuple(titles), unit=run[0].unit, merged=len(run) > 1)
+                Reference(
+                    page,
+                    tuple(titles),
+                    unit=run[0].unit,
+                    merged=len(run) > 1,
+                    above=self._above(run[0]),
+                )
             )
             self.runs.append((run, page.path))
+
+    def _above(self, group: Group) -> str:
+        """The nearest heading above a group, below the title of its skill."""
+        own = 2 if group.unit else 1
+        return group.path[-1] if len(group.path) > own else ""
 
     def add_carried(self) -> None:
         """Files out of markers: Markdown as references, everything else as it was."""

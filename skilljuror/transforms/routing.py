@@ -8,6 +8,7 @@ from skilljuror.knowledge.classes import is_licence
 from skilljuror.knowledge.markdown import Document
 from skilljuror.knowledge.markers import KINDS, Embedded
 from skilljuror.transforms.cues import (
+    GENERIC,
     Mention,
     best_sentence,
     clip,
@@ -16,6 +17,8 @@ from skilljuror.transforms.cues import (
     first_sentence,
     mentions,
     topics,
+    unnamed,
+    within,
 )
 from skilljuror.transforms.layout import Layout, Reference
 from skilljuror.transforms.names import Names
@@ -97,11 +100,18 @@ class Routing:
         own = (file.heading.start, file.stop)
         return mentions(self.flat, self._names(file), own, self.flat.unit_at(own[0]))
 
+    @staticmethod
+    def _told(found: Sequence[Mention], names: Sequence[str]) -> str:
+        """What the best mention of a file says of it."""
+        return unnamed(best_sentence(found, names), names).rstrip(" :")
+
     def _reference(self, reference: Reference) -> Row:
         document = Document(reference.page.said())
         about = self._topics(reference.titles)
+        general = about.lower() in GENERIC
+        about = within(reference.above or (reference.unit if general else ""), about)
         file = reference.file
-        told = best_sentence(self._mentions(file), self._names(file)) if file else ""
+        told = self._told(self._mentions(file), self._names(file)) if file else ""
         told = told or ("" if reference.merged else first_sentence(document))
         told = told or ("" if about else first_sentence(document, least=1))
         return _read_row(self._link(reference.page.path), about, told)
@@ -131,10 +141,10 @@ class Routing:
         if path.lower().endswith(".md"):
             document = Document(file.text.lines)
             about = self._topics(one.title for one in document.headings)
-            told = best_sentence(found, names) or first_sentence(document)
+            told = self._told(found, names) or first_sentence(document)
             return _read_row(self._link(path), about or PurePosixPath(path).stem, told)
         helper = file.heading.title.startswith(KINDS[0])
-        cue = (code_cue(path, text) if helper else "") or best_sentence(found, names)
+        cue = (code_cue(path, text) if helper else "") or self._told(found, names)
         params = {"path": self._shown(path)}
         name = PurePosixPath(file.path).name
         places = [one.heading for one in (found or self._module_mentions(file))]
@@ -188,7 +198,7 @@ class Routing:
     def _datum(self, path: str) -> Row:
         shown = self._shown(path)
         names = list(dict.fromkeys([shown, PurePosixPath(path).name]))
-        cue = best_sentence(mentions(self.flat, names, (0, 0)), names)
+        cue = self._told(mentions(self.flat, names, (0, 0)), names)
         if cue:
             return "row-data-why", {"path": shown, "cue": cue}
         return "row-data", {"path": shown}

@@ -53,3 +53,49 @@ def row(told: str) -> str:
 )  # fmt: skip
 def test_a_cue_is_the_whole_sentence_that_names_the_file(told: str, cue: str) -> None:
     assert row(told).endswith(cue), row(told)
+
+
+def root_of(files: dict[str, str]) -> list[str]:
+    """The lines of the pd root of a bundle."""
+    bundle = make_bundle("kiln", {path: Blob(text.encode()) for path, text in files.items()})
+    for kind in ("baseline", "pd"):
+        plan = resolve(TRANSFORMS, kind, "variant")().plan(bundle, {})
+        bundle = make_bundle("kiln", render(plan, bundle))
+    return bundle.files[bundle.skills[0].path].data.decode().split("\n")
+
+
+def test_sections_that_left_a_chapter_say_which_one():
+    chapter = "## Mistakes to avoid\n\n" + "".join(
+        f"### Case {n}\n\n{'The shelf was loaded before the wash had dried on it. ' * 20}\n\n"
+        for n in range(6)
+    )
+    lines = root_of({"kiln/SKILL.md": FRONT + chapter})
+    rows = [line for line in lines if line.startswith("- [references/case-")]
+    assert rows
+    assert all("involves Mistakes to avoid: Case " in line for line in rows)
+
+
+def test_a_lead_that_tells_something_is_a_reason_and_one_that_points_on_is_none():
+    section = "## Cones {0}\n\n{1}\n\n- {2}\n\n"
+    filler = "Cones bend at a known heat and show what the shelf has seen. " * 25
+    text = section.format("one", "Trust the cone, not the dial:", filler)
+    text += section.format("two", "The following applies here:", filler)
+    text += section.format("three", "Cones are bought by the box.", filler)
+    lines = root_of({"kiln/SKILL.md": FRONT + text})
+    told = " ".join(line for line in lines if line.startswith("- ["))
+    assert "Trust the cone, not the dial" in " ".join(lines)
+    assert "Why: The following applies" not in told
+
+
+def test_a_name_before_a_dash_is_not_said_again():
+    told = "- `references/firing-curves.md` - how fast a kiln may be heated"
+    assert row(told).endswith("Why: how fast a kiln may be heated"), row(told)
+
+
+def test_a_general_heading_is_told_with_its_skill():
+    skill = "---\nname: {0}\ndescription: Uses {0}.\n---\n# {0}\n\n## Examples\n\n{1}\n\n## Rules\n\n{1}\n"
+    text = "Fill the kiln from the back and leave a finger of room around each pot. " * 40
+    lines = root_of({f"{one}/SKILL.md": skill.format(one, text) for one in ("bisque", "raku")})
+    rows = [line for line in lines if line.startswith("- [references/") and "Examples" in line]
+    assert all("bisque: " in line or "raku: " in line or "Rules" in line for line in rows), rows
+    assert rows

@@ -119,9 +119,9 @@ def test_a_mention_a_link_and_a_command_lose_the_name():
     source = make_bundle("s", {path: type(bundle("tiny").files["tiny/SKILL.md"])(data)
                                for path, data in files.items()})  # fmt: skip
     plan = resolve(TRANSFORMS, "placebo-unrouted", "variant")().plan(source, {})
-    text = render(plan, source)["s/SKILL.md"].text
+    text = render(plan, source)["s/SKILL.md"].text or ""
     assert "See [the form](#), a supporting file or `a supporting file`." in text
-    assert text and "python3 a supporting file --fast" in text
+    assert "python3 a supporting file --fast" in text
 
 
 def test_no_two_sentences_of_a_long_page_are_alike():
