@@ -63,6 +63,11 @@ class Claims:
     folders: dict[str, bool] = field(default_factory=dict)
     """Folder -> whether it lies in a bundle, as far as asked."""
 
+    asked: tuple[str, str] | None = None
+    """The glob and the output that were asked about last."""
+    answer: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    """What was found then."""
+
     def __post_init__(self) -> None:
         """Start without copies."""
         self.copies = Copies(self.catalog)
@@ -261,16 +266,25 @@ class Claims:
         names = {(place.skill, place.resource) for place in found}
         if self.catalog.known:
             return found
-        written = (join(self.cwd, path) for path in _PATH_IN_OUTPUT.findall(shown[:200_000]))
-        fitting = {path for path in written if glob_match(access.path, path)}
-        skills = set(skill_paths(access.path, shown))
-        for path in sorted({*fitting, *named_paths(access.path, shown), *skills}):
+        shown_paths, skills = self._shown_paths(access.path, shown)
+        for path in sorted(shown_paths | skills):
             place = self.catalog.locate(path)
             if place and path in skills and place.resource != "SKILL.md":
                 continue
             if place and not place.folder and (place.skill, place.resource) not in names:
                 found.append(place)
         return found
+
+    def _shown_paths(self, pattern: str, shown: str) -> tuple[set[str], set[str]]:
+        """(paths that fit a glob, places of a SKILL.md that do) in an output; the last ones stay,
+        for a command may hold the same glob many times."""
+        if self.asked != (pattern, shown):
+            written = (join(self.cwd, path) for path in _PATH_IN_OUTPUT.findall(shown[:200_000]))
+            fitting = {path for path in written if glob_match(pattern, path)}
+            skills = set(skill_paths(pattern, shown))
+            self.asked = pattern, shown
+            self.answer = fitting.union(named_paths(pattern, shown)), skills
+        return self.answer
 
     def _listed(self, access: Access) -> list[Location]:
         """A glob aimed at one bundle: its fixed beginning lies inside it."""

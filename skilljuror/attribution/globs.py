@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from skilljuror.attribution.paths import absolute, folder_of, glob_match, is_glob, join
 
 _HEADING = re.compile(
-    r"^[ \t]*(?:[#=*>+~_-]{1,40}|file|path)?:?[ \t]*(?P<path>[\w@./~+-]{2,300}\.\w{1,10})[ \t]*[#=*<+~_:-]{0,40}[ \t]*$",
-    re.IGNORECASE | re.MULTILINE,
+    r"[ \t]*(?:[#=*>+~_-]{1,12}|file|path)?:?[ \t]*(?P<path>[\w@./~+-]{2,300}\.\w{1,10})[ \t]*[#=*<+~_:-]{0,12}[ \t]*\Z",
+    re.IGNORECASE,
 )
 _FRONT = re.compile(
     r"^---[ \t]*\r?\n(?:.*\n){0,20}?name:[ \t]*[\"']?([\w.:-]{1,100})", re.MULTILINE
 )
 _MOST = 400_000
+_WIDEST = 200
+"""Characters of a line that may be a heading."""
 _UP = 4
 """Folders above the fixed part of a glob from which a heading may name a file."""
 
@@ -20,8 +22,9 @@ _UP = 4
 def named_paths(pattern: str, output: str) -> Iterator[str]:
     """Paths that fit a glob and that a heading in the output names."""
     fixed = _fixed(pattern)
-    for heading in _HEADING.finditer(output[:_MOST]):
-        found = _fitting(pattern, fixed, heading["path"])
+    for line in output[:_MOST].splitlines():
+        heading = _HEADING.match(line) if "." in line and len(line) <= _WIDEST else None
+        found = _fitting(pattern, fixed, heading["path"]) if heading else None
         if found is not None:
             yield found
 

@@ -94,7 +94,10 @@ def _used(tree: ast.Module, state: _Code, *, echoes: bool) -> list[Access]:
     """The accesses, by what becomes of the texts that are read."""
     if not state.reads:
         return state.found
-    uses = uses_of(tree, frozenset(state.reads), echoes=echoes)
+    try:
+        uses = uses_of(tree, frozenset(state.reads), echoes=echoes)
+    except RecursionError:
+        return state.found
     shown: dict[str, str] = {}
     for number, paths in state.reads.items():
         for path in paths:

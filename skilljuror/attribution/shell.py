@@ -201,12 +201,14 @@ class Shell:
         many; where to go on."""
         name = plain(span[1])
         values = [word for token in span[3:] for word in self._words(token, place)]
-        end = end_of_loop(spans, at)
+        end = None
         self.pipelines += 1
-        if end is None or not 1 < len(values) <= self.turns:
+        if 1 < len(values) <= self.turns:
+            self.turns -= len(values)
+            end = end_of_loop(spans, at)
+        if end is None:
             self.variables[name] = tuple(values) or (Word("", known=False),)
             return at + 1
-        self.turns -= len(values)
         for value in values:
             self.variables[name] = (value,)
             self._run(spans[at + 1 : end], place, text)

@@ -30,6 +30,8 @@ _TRAILER = re.compile(
     r"|Jupyter (?:current working directory|Python interpreter))[^\n]{0,400}\]){1,6}\Z"
 )
 """What is told after an output: exit status, folder, interpreter."""
+_NEAR_END = 3000
+"""Characters at the end in which that stands."""
 _SHOWN = "Here's the result of running `cat -n` on "
 
 
@@ -254,6 +256,6 @@ def _result(call: CallDraft, event: dict[str, Any], line: int) -> Result:
         body = shown.partition("\n")[2] if shown.startswith(_SHOWN) else shown
         clean, first = strip_numbers(body) or (None, None)
     elif shown.endswith("]"):
-        clean = _TRAILER.sub("", shown)
+        clean = shown[:-_NEAR_END] + _TRAILER.sub("", shown[-_NEAR_END:])
     ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
     return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)
