@@ -98,7 +98,8 @@ KNOWN = {
         ("api-request-blob/user", "message.content"): "ignored",
     },
     "harbor-trial": {
-        ("", "task_name"): "routes",
+        ("", "task_name"): "observed",
+        ("", "trial_name"): "routes",
         ("", "agent_info.version"): "observed",
         ("", "verifier.started_at"): "ignored",
     },
