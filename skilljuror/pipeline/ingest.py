@@ -43,6 +43,8 @@ USUAL = (
 """(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
 
 _RUNS = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+_TRIALS = "SELECT trial FROM trials UNION SELECT trajectory FROM trajectories"
+_PATHS = "SELECT path FROM sources"
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
@@ -187,18 +189,30 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     tally = _Tally()
+    trials, paths = _listed(folder, _TRIALS), _listed(folder, _PATHS)
     with open_write(folder.database) as store:
+        store.forget_trials(sorted(trials - {job.trial for job in work}))
         store.put_plan(plan)
         store.put_builds(list(_builds(folder, plan)))
         done = 0
         for batch in _batches(in_order(_read_trial, work, jobs), _rows_of_trial):
-            _put_trials(store, tally, [rows for _, rows in batch])
+            paths -= _put_trials(store, tally, [rows for _, rows in batch])
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
+        store.forget((), sorted(paths))
     return tally.summary()
 
 
-def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> None:
+def _listed(folder: RunFolder, sql: str) -> set[str]:
+    """What an earlier ingest put there."""
+    if not folder.database.is_file():
+        return set()
+    return {str(row[0]) for row in run(folder.database, sql).rows}
+
+
+def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> set[str]:
+    """Put trials; the paths of their files."""
+    store.forget([row.record.trial for row in rows if row.run.trajectory is None])
     store.put_trials([row.record for row in rows])
     sources = [source for row in rows for source in row.sources]
     store.put_sources(sources)
@@ -206,6 +220,7 @@ def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> None
     tally.trials += len(rows)
     tally.sources(sources)
     tally.runs(row.run for row in rows)
+    return {source.path for source in sources}
 
 
 def _builds(folder: RunFolder, plan: StudyPlan) -> Iterator[tuple[BuildRecord, list[GateResult]]]:

@@ -87,6 +87,12 @@ class Store:
             self._delete_matching(tables.SOURCES, {"path": list(sources)})
         self._held.clear()
 
+    def forget_trials(self, trials: Sequence[str]) -> None:
+        """Remove trials with everything about them."""
+        self.forget(trials)
+        with self._transaction():
+            self._delete_matching(tables.TRIALS, {"trial": list(trials)})
+
     def clear(self) -> None:
         """Remove every row; the schema stays."""
         names = self._connection.execute(

@@ -1,6 +1,7 @@
 """`run`, `ingest` and `show`: what they say when things are not as they should be."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -70,6 +71,32 @@ WRONG = {
 def test_a_mistake_is_one_line_in_either_form(done, words, told):
     assert told in complaint(call(*words, cwd=done[0]))
     assert told in error(call(*words, "--json", cwd=done[0]))["message"]
+
+
+COUNT = "SELECT (SELECT count(*) FROM {0}) AS a, (SELECT count(*) FROM {1}) AS b"
+
+
+def counts(study, *tables):
+    """Rows of two tables."""
+    asked = call("query", study, COUNT.format(*tables), "--format", "csv")
+    return tuple(map(int, asked.stdout.splitlines()[1].split(",")))
+
+
+def test_ingest_again_holds_what_the_folder_holds_now(done, tmp_path):
+    """From another folder, through a link, with a trial gone, with a log gone."""
+    study = shutil.copytree(done[0] / "my out", tmp_path / "copy")
+    (tmp_path / "link").symlink_to(study)
+    assert call("ingest", "--study", "copy", cwd=tmp_path).returncode == 0
+    assert call("ingest", "--study", "link", cwd=tmp_path).returncode == 0
+    assert call("ingest", "--study", ".", cwd=study).returncode == 0
+    assert counts(study, "sources", "trajectories") == (2, 2)
+    shutil.rmtree(study / "trials" / "redact-lines__bare__1")
+    assert call("ingest", "--study", study).returncode == 0
+    assert counts(study, "trials", "trajectories") == (1, 1)
+    shutil.rmtree(study / "trials" / "redact-lines__bare__2" / "raw")
+    assert call("ingest", "--study", study).returncode == 1
+    assert counts(study, "trials", "trajectories") == (1, 0)
+    assert counts(study, "sources", "measures")[0] == 1
 
 
 HOLD = """
