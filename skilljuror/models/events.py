@@ -19,7 +19,7 @@ FANOUT = frozenset({"activate", "read", "search", "exec", "import"})
 """Kinds that count for fanout."""
 
 
-class ResourceEvent(Struct, frozen=True):
+class ResourceEvent(Struct, frozen=True, gc=False):
     """One event; the fields are those of `skilljuror events`, of DuckDB and of the labels."""
 
     trajectory: str

@@ -10,7 +10,7 @@ from skilljuror.models.measure import Measure
 SourceStatus = Literal["parsed", "duplicate", "skipped", "error"]
 
 
-class SourceRow(Struct, frozen=True):
+class SourceRow(Struct, frozen=True, gc=False):
     """One file or folder that ingest looked at."""
 
     path: str
@@ -26,7 +26,7 @@ class SourceRow(Struct, frozen=True):
     """Bytes."""
 
 
-class TrajectoryRow(Struct, frozen=True):
+class TrajectoryRow(Struct, frozen=True, gc=False):
     """One run, without its text."""
 
     trajectory: str
@@ -83,7 +83,7 @@ class TrajectoryRow(Struct, frozen=True):
     """Class of its end when it was not clean."""
 
 
-class StepRow(Struct, frozen=True):
+class StepRow(Struct, frozen=True, gc=False):
     """One agent step, without its text."""
 
     trajectory: str
@@ -118,7 +118,7 @@ class StepRow(Struct, frozen=True):
     """Output tokens."""
 
 
-class OfferedRow(Struct, frozen=True):
+class OfferedRow(Struct, frozen=True, gc=False):
     """One skill shown to the model."""
 
     trajectory: str

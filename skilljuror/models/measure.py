@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skilljuror.models.study import TrialRecord
 
 
-class Measure(Struct, frozen=True):
+class Measure(Struct, frozen=True, gc=False):
     """One number about one trial; a null carries its reason."""
 
     trial: str

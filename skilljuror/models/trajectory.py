@@ -4,6 +4,8 @@ Steps are agent messages with their calls; everything else that reached the cont
 (prompts, skill bodies, listings, re-injections) is a Message. Both point back into the
 raw file by line, and both carry text only while they are in memory: the database keeps
 places, not bodies.
+
+Records of plain values can hold no cycle: `gc=False` keeps them from the cycle collector.
 """
 
 from typing import Any, Literal
@@ -26,7 +28,7 @@ MessageKind = Literal[
 ]
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     """Tokens of four disjoint classes, plus reasoning; each null unless the log says it."""
 
     input: int | None = None
@@ -43,7 +45,7 @@ class Usage(Struct, frozen=True):
     """Cost as the log states it, US dollars."""
 
 
-class Result(Struct, frozen=True):
+class Result(Struct, frozen=True, gc=False):
     """What came back from a call."""
 
     text: str
@@ -128,7 +130,7 @@ class Step(Struct, frozen=True):
     """The log's id of the message, where it has one; captures of one run share it."""
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """Something that reached the context without a call of the agent."""
 
     agent: str
@@ -153,7 +155,7 @@ class Message(Struct, frozen=True):
     """Index into `Trajectory.files`."""
 
 
-class OfferedSkill(Struct, frozen=True):
+class OfferedSkill(Struct, frozen=True, gc=False):
     """A skill that the model was shown."""
 
     name: str
