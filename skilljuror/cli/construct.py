@@ -59,6 +59,11 @@ def build(
                 listener(Progress("build", len(results), len(sources), done[0]))
     if assay:
         results = _assayed(results, out, len(sources) > 1)
+    built = [name for name, result in results if not isinstance(result, SkilljurorError)]
+    if len(sources) > 1 and built:
+        from skilljuror.pipeline.builds import store_builds
+
+        store_builds(out, built)
     payload = [
         {"source": name, "error": result.message}
         if isinstance(result, SkilljurorError)
@@ -127,17 +132,21 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
         rows += [
             (
                 name, item.variant, item.verdict or "–", len(item.files), item.root_lines,
-                item.tokens, item.feasibility or "",
+                item.tokens, item.feasibility or ("control" if item.expected_findings else ""),
             )
             for item in result.variants
         ]  # fmt: skip
     columns = ("source", "variant", "gates", "files", "root lines", "tokens", "note")
     table(columns, rows)
     built = [result for _, result in results if not isinstance(result, SkilljurorError)]
+    if len(results) > 1:
+        print(f"{len(built)} of {len(results)} sources built")
     if built:
         print(f"tokens by {built[0].tokenizer}")
         _tell_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
+        if len(results) > 1:
+            print(f"rows for RQ1 in {out}/study.duckdb: skilljuror query {out} builds")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
 
