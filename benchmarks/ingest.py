@@ -10,6 +10,7 @@ are told. Rates by the clock hang on what else the machine does; shares of proce
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -50,14 +51,14 @@ def measure(work: Path, megabytes: int, repeat: int, jobs: int) -> dict[str, Any
     folders = [CORPUS / name for name in FOLDERS]
     copies = multiply(folders, tenth, megabytes * MEGA // 10)
     multiply(folders, rest, megabytes * MEGA - _bytes(tenth), copies)
-    multiply(folders[1:], one, 1)
+    _copy_least(tenth, one)
     plan = {
         "bare": ("bare", work / "whole"),
         "parse": ("parse", work / "whole"),
         "attribute": ("attribute", work / "whole"),
         "ingest": ("ingest", work / "whole"),
         "ingest, a tenth": ("ingest", tenth),
-        "ingest, one copy": ("ingest", one),
+        "ingest, one log": ("ingest", one),
         "parse, a tenth": ("parse", tenth),
         "tokens, a tenth": ("tokens", tenth),
     }
@@ -71,6 +72,13 @@ def measure(work: Path, megabytes: int, repeat: int, jobs: int) -> dict[str, Any
         loads.append(os.getloadavg()[0])
     rows = {name: _median(found, _bytes(plan[name][1])) for name, found in rounds.items()}
     return {"megabytes": _bytes(work / "whole") / MEGA, "jobs": jobs, "loads": loads, "rows": rows}
+
+
+def _copy_least(folder: Path, target: Path) -> None:
+    """The smallest log of a folder: to read it costs what starting costs."""
+    least = min(logs(folder), key=lambda path: (path.stat().st_size, path))
+    target.mkdir()
+    shutil.copy(least, target)
 
 
 def _bytes(folder: Path) -> int:
@@ -87,19 +95,26 @@ def _median(found: Sequence[Row], size: int) -> Row:
 def judge(found: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     """(number, what was asked, whether it is reached) of every requirement."""
     rows: dict[str, Row] = found["rows"]
-    share = rows["ingest"]["rate"] / rows["bare"]["rate"]
+    clock = rows["ingest"]["rate"] / rows["bare"]["rate"]
+    work = _per_second(rows["ingest"]) / _per_second(rows["bare"])
     memory = max(row["worker_mib"] for row in rows.values())
     even = _per_run(rows["ingest"], rows) / _per_run(rows["ingest, a tenth"], rows)
     return {
-        "share of the bare rate": (share, f"at least {LEAST}", share >= LEAST),
+        "share of the bare rate": (clock, f"at least {LEAST}", clock >= LEAST),
+        "the same by processor time": (work, f"at least {LEAST}", work >= LEAST),
         "memory of a worker, MiB": (memory, f"at most {MOST_MIB}", memory <= MOST_MIB),
         "cost of a run, whole to tenth": (even, f"at most {EVEN}", even <= EVEN),
     }
 
 
+def _per_second(row: Row) -> float:
+    """Megabytes per second of processor time."""
+    return row["megabytes"] / row["processor"]
+
+
 def _per_run(row: Row, rows: dict[str, Row]) -> float:
     """Processor seconds of a run beyond what starting costs."""
-    start = rows["ingest, one copy"]
+    start = rows["ingest, one log"]
     return (row["processor"] - start["processor"]) / (row["count"] - start["count"])
 
 
@@ -113,7 +128,7 @@ def _print(found: dict[str, Any]) -> None:
     )
     for name, row in rows.items():
         clock = row["rate"] / bare["rate"]
-        work = row["megabytes"] / row["processor"] / (bare["megabytes"] / bare["processor"])
+        work = _per_second(row) / _per_second(bare)
         print(
             f"{name:<18}{row['rate']:>8.0f}{clock:>9.1%}{row['processor']:>8.2f}{work:>9.1%}"
             f"{row['main_mib']:>7.0f}{row['worker_mib']:>8.0f}"

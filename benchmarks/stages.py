@@ -74,12 +74,20 @@ class Peak(threading.Thread):
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self.kib = 0
+        self._peaks: dict[str, int] = {}
+        """Process -> its peak when looked at last: one just begun still tells its parent's."""
+
+    @property
+    def kib(self) -> int:
+        """The highest peak of any worker."""
+        return max(self._peaks.values(), default=0)
 
     def run(self) -> None:
         """Look again and again until the process ends."""
         while True:
-            self.kib = max([self.kib, *map(_peak_of, _children())])
+            for child in _children():
+                if peak := _peak_of(child):
+                    self._peaks[child] = peak
             time.sleep(LOOK_SECONDS)
 
 
