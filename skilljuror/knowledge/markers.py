@@ -104,6 +104,12 @@ def embedded_files(document: Document) -> tuple[Embedded, ...]:
     return tuple(file for file, _ in found if last[file.path.casefold()] is file)
 
 
+def carrying_fences(document: Document) -> frozenset[int]:
+    """0-based lines of the fences that hold, alone below a marker, what the marker names; of a
+    second root beside a skill's own too, which no file is made of."""
+    return frozenset(file.start - 1 for file, _ in _candidates(document) if file.fenced)
+
+
 def _safe(path: str) -> bool:
     """Whether a marker's path may become a file: relative, inside the skill, not its root."""
     parts = path.split("/")

@@ -27,6 +27,7 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
 _ANCHORED = re.compile(r"[\w-]+")
 _NAMING = CONTENT_KINDS | {"link"}
@@ -108,7 +109,7 @@ class Makings:
         target = found[1] or found[2]
         told = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
         texts = [*self._texts_of(unit.file, target), *self._mentions(target), *self._headings]
-        words = {word for text in (*texts, target) for word in _words(text)}
+        words = {word for text in (*texts, target) for word in _read(text)}
         tokens = {token for text in (*texts, target) for token in criticals(text)}
         weighty = {token for token in criticals(told) if token.startswith(_WEIGHTY)}
         return weighty <= tokens and set(_words(told)) - _ROW_WORDS <= words
@@ -229,6 +230,12 @@ def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 15)
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(text))
+
+
+@lru_cache(maxsize=1 << 15)
+def _read(text: str) -> frozenset[str]:
+    """The words of a text, and those that a reader sees where marks stand inside a word."""
+    return frozenset(_words(text)) | frozenset(_words(_MARKS.sub("", text)))
 
 
 def _fixed(names: Iterable[str]) -> frozenset[str]:

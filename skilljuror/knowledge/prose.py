@@ -16,7 +16,7 @@ from skilljuror.knowledge.grammar import (
 from skilljuror.knowledge.inline import folded, inline_text, sentences
 from skilljuror.knowledge.listings import fields, file_digest, listing
 from skilljuror.knowledge.markdown import Document, document_of
-from skilljuror.knowledge.markers import embedded_files
+from skilljuror.knowledge.markers import carrying_fences
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 
@@ -46,7 +46,7 @@ class _Walk:
         ]
         self.marker: str | None = None
         self.configures = False
-        self.fenced = {one.start - 1 for one in embedded_files(document) if one.fenced}
+        self.fenced = carrying_fences(document)
 
     @property
     def headings(self) -> tuple[str, ...]:

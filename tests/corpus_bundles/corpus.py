@@ -90,6 +90,30 @@ WRONG_CASE: Files = {
     "mixed/Skill.md": (head("mixed", "Mixed case.") + "# Mixed\n\nText.\n").encode(),
 }
 
+TWO_ROOTS: Files = {
+    "twice/SKILL.md": (
+        head("twice", "Two roots.") + "# Twice\n\nRun the first at 5 mm.\n\n## More\n\nText.\n"
+    ).encode(),
+    "twice/Skill.md": (
+        head("twice", "Two roots, older.")
+        + "# Twice\n\nRun the second at 6 mm.\n\n1. Go.\n2. Stop.\n"
+    ).encode(),
+}
+
+WHOLE_IN_A_FENCE: Files = {
+    "whole/SKILL.md": (
+        head("whole", "Pages that begin with a fence.")
+        + "# Whole\n\nSee references/open.md and references/two.md.\n\n## Rules\n\nKeep 3 mm free.\n"
+    ).encode(),
+    "whole/references/open.md": (
+        b"````md\n# Inside\n\nRead at 7 mm.\n\n```sh\nrun --fast\n```\n````\n\n# After\n\nNever at 9 mm.\n"
+    ),
+    "whole/references/two.md": b"# Two\n\n## `<name>` is missing\n\nText.\n\n"
+    + b"".join(f"## Case {n}: <name>\n\nOne.\n\nTwo.\n\nThree.\n\n".encode() for n in range(20)),
+    "whole/rules/a.md": b"---\ntitle: A\n---\n# A\n\nSee [b](./b.md) and `-x`**option**.\n",
+    "whole/rules/b.md": b"---\ntitle: B\n---\n# B\n\nSee [a](./a.md) and [none](./none.md).\n",
+}
+
 SEVERAL: Files = {
     "alpha/SKILL.md": (
         head("alpha", "First skill. Use for a.")
@@ -228,7 +252,7 @@ STEPS: Files = {
 TRAPS: dict[str, Files] = {
     "report": REPORT, "line-ends": LINE_ENDS, "code": CODE, "open": OPEN, "labels": LABELS,
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
-    "several": SEVERAL, "nested": NESTED, "forged": FORGED, "headings": HEADINGS, "data": DATA,
+    "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
     "crowded": CROWDED, "steps": STEPS, **RICH,
 }  # fmt: skip
