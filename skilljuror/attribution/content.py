@@ -82,12 +82,11 @@ class Page:
     def of(text: str) -> "Page":
         """A page of a resource's text."""
         raw = text.splitlines()
-        lines = tuple(line.strip() for line in raw)
+        lines = tuple(map(str.strip, raw))
         body = front_matter(lines)
-        sizes = tuple(len(line.encode("utf-8", "replace")) + 1 for line in raw)
-        filled = sum(1 for line in lines[body:] if line)
-        total = sum(1 for line in lines if line)
-        return Page(lines, sizes, body, filled, total, _numbers(lines))
+        sizes = tuple([size_of(line) + 1 for line in raw])
+        filled = len(lines[body:]) - lines[body:].count("")
+        return Page(lines, sizes, body, filled, len(lines) - lines.count(""), _numbers(lines))
 
     def size(self, ranges: Ranges) -> int:
         """Bytes of these lines of the file."""
@@ -273,7 +272,7 @@ def _grown(at: int, number: int, lines: Sequence[str], text: _Text) -> _Run:
 
 def size_of(text: str) -> int:
     """Bytes of a text in UTF-8."""
-    return len(text.encode("utf-8", "replace"))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
