@@ -11,6 +11,8 @@ from skilljuror.cli.output import emit, progress, table
 from skilljuror.errors import SkilljurorError, UsageError
 
 ENGINES = ("plan", "assign", "rewrite")
+MOST_ISSUES = 8
+"""Issues of sources that are printed; the record has them all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +52,10 @@ def build(
     from skilljuror.pipeline.progress import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
+    if not names:
+        raise UsageError(
+            "--variants names none; leave it out, or name some by comma", field="variants"
+        )
     asked = _asked(engine, model, api_base, out)
     results: list[tuple[str, Any]] = []
     with progress(json) as listener:
@@ -142,6 +148,7 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
     if len(results) > 1:
         print(f"{len(built)} of {len(results)} sources built")
     if built:
+        _tell_troubles(built, out)
         print(f"tokens by {built[0].tokenizer}")
         _tell_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
@@ -149,6 +156,24 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
             print(f"rows for RQ1 in {out}/study.duckdb: skilljuror query {out} builds")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
+
+
+def _tell_troubles(records: list[Any], out: Path) -> None:
+    """What is wrong with the sources, and where to read why a variant did not pass."""
+    told = [
+        f"source: {issue['file']}:{issue['line'] or ''}".rstrip(":") + f": {issue['message']}"
+        for record in records
+        for issue in record.issues
+        if issue["severity"] != "info"
+    ]
+    for line in told[:MOST_ISSUES]:
+        print(line)
+    if len(told) > MOST_ISSUES:
+        print(f"source: {len(told) - MOST_ISSUES} more like these in build.json")
+    if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
+        print(
+            f"why a variant did not pass: gates.jsonl in {out}; explain a rule: skilljuror explain"
+        )
 
 
 def _tell_power(records: list[Any]) -> None:

@@ -80,6 +80,14 @@ def test_the_output_of_a_build_is_no_source(source, tmp_path):
     assert again.returncode == 0
 
 
+def test_what_is_wrong_with_a_source_is_told(source, tmp_path):
+    (source / "SKILL.md").write_text("---\nname: [\n---\n# Report\n\nNever round.\n")
+    done = call("build", source, "--out", tmp_path / "out", "--variants", "origin")
+    assert "source: csv-report/SKILL.md:1: the frontmatter is not YAML" in done.stdout
+    line = complaint(call("build", source, "--out", tmp_path / "out", "--variants", ","))
+    assert "--variants names none" in line
+
+
 def test_a_full_disk_is_one_line_and_leaves_nothing_half_done(source, tmp_path):
     """A limit on the size of files stands for the disk: the system refuses in the same place."""
     command = f"ulimit -f 1; exec {sys.executable} -m skilljuror build {source} --out {tmp_path}/b"
