@@ -45,7 +45,7 @@ OWNERS: dict[str, set[str]] = {
     "duckdb": {"store"},
     "pyarrow": {"store"},
     "msgspec": {"models", "files", "parsers", "harnesses", "pipeline", "llm", "cli"},
-    "orjson": {"models", "files", "parsers"},
+    "orjson": {"models", "files", "parsers", "metrics"},
     "pandas": {"queries", "reports", "study"},
     "numpy": {"stats", "reports"},
     "scipy": {"stats"},

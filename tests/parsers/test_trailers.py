@@ -24,6 +24,7 @@ def test_openhands(tmp_path, action, content):
     path.write_text(json.dumps([asked, told]), encoding="utf-8")
     (run,) = read(Source(path), "openhands")
     result = run.steps[0].calls[0].result
+    assert result is not None
     assert (result.clean, result.text) == ("one\ntwo", content)
 
 
@@ -34,4 +35,6 @@ def test_openhands_leaves_a_bracket_of_the_output_alone(tmp_path):
     told = {"id": 2, "cause": 1, "observation": "run", "content": "a [b]", "extras": {}, **at}
     path.write_text(json.dumps([asked, told]), encoding="utf-8")
     (run,) = read(Source(path), "openhands")
-    assert run.steps[0].calls[0].result.clean == "a [b]"
+    result = run.steps[0].calls[0].result
+    assert result is not None
+    assert result.clean == "a [b]"

@@ -53,7 +53,7 @@ def test_pooling_nothing_is_an_error():
 
 
 def test_a_folder_without_a_build_is_named(tmp_path):
-    with pytest.raises(StudyError, match="holds no build.json"):
+    with pytest.raises(StudyError, match=r"holds no build\.json"):
         assay(tmp_path)
 
 
