@@ -68,9 +68,24 @@ def test_ctrl_c_while_it_starts_is_no_traceback():
     assert complaint(done, status=130).startswith("skilljuror: stopped")
 
 
-def test_ctrl_c_stops_the_demo_and_leaves_whole_records(tmp_path):
+@pytest.fixture
+def start(tmp_path):
+    """Starts commands in a folder of their own; none of them outlives the test."""
+    started = []
+
+    def begin(*words):
+        started.append(Started(*words, cwd=tmp_path))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.process.poll() is None:
+            one.stop(signal.SIGKILL)
+
+
+def test_ctrl_c_stops_the_demo_and_leaves_whole_records(tmp_path, start):
     study = tmp_path / "out" / "demo"
-    started = Started("demo", cwd=tmp_path)
+    started = start("demo")
     started.until(lambda: len(list(study.glob("trials/*/trial.json"))) >= 2)
     status, said, told, seconds = started.stop()
     assert (status, said) == (130, "")
@@ -88,11 +103,11 @@ LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_ctrl_c_stops_a_long_question(tmp_path, form):
+def test_ctrl_c_stops_a_long_question(tmp_path, start, form):
     """DuckDB computes for hours here; it must not hold the signal back."""
     with open_write(tmp_path / "study.duckdb"):
         pass
-    started = Started("query", ".", LONG, "--format", form, "--out", "rows", cwd=tmp_path)
+    started = start("query", ".", LONG, "--format", form, "--out", "rows")
     started.until(lambda: computes(started.process.pid))
     status, said, told, seconds = started.stop()
     assert (status, said) == (130, "")
