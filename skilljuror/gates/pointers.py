@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.grammar import CONFIGURATION, MARKER, embedded_path
 from skilljuror.knowledge.headings import anchors
 from skilljuror.knowledge.markdown import document_of
 from skilljuror.knowledge.markers import embedded_files
@@ -27,6 +28,7 @@ _MENTION = re.compile(
     r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/)*((?:[\w.-]+/)*[\w-][\w.-]*\.(?:md|py|sh|mjs|js|ts|rb|pl))"
     r"(?![\w/*{}<>-])"
 )
+_CONFIGURES = re.compile(r"Configuration for `([^`]+)`")
 _STALE = re.compile(
     r"(?:~|/root|/home/[\w.-]+)/\.[\w-]+/skills/[\w./-]*|/(?:mnt|root)/skills/[\w./-]*"
 )
@@ -75,7 +77,8 @@ class _Places:
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
         self.paths = set(bundle.files)
         self.folders = {folder for path in self.paths for folder in _folders(path)}
-        self.tails = {tail for path in paths_of(bundle, units) for tail in _tails(path)}
+        known = [*paths_of(bundle, units), *_merged(units)]
+        self.tails = {tail for path in known for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
         titles: dict[str, list[str]] = defaultdict(list)
@@ -142,6 +145,18 @@ def _carried(root: Blob) -> tuple[tuple[str, int, int], ...]:
     text = read_text(root)
     files = embedded_files(document_of(text.lines)) if text else ()
     return tuple((one.path, *((one.start, one.end) if one.fenced else (0, 0))) for one in files)
+
+
+def _merged(units: Iterable[Unit]) -> Iterator[str]:
+    """Paths as they were in the source, of files that a page carries below its own folder, and of
+    roots that became sections of a page."""
+    for unit in units:
+        path = embedded_path(unit.text) if unit.generated == MARKER else None
+        if path:
+            yield join(dirname(unit.file), path)
+        folder = _CONFIGURES.match(unit.text) if unit.generated == CONFIGURATION else None
+        if folder:
+            yield f"{folder[1]}/SKILL.md"
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -37,6 +37,8 @@ class Normal:
         known = [set(paths_of(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
         self._parent = {_name(path) for path in known[0]}
         self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
+        roots = [skill.path for bundle in pair for skill in bundle.skills]
+        self._roots = {tail for path in roots for tail in _tails(path)}
         self._texts: dict[str, str] = {}
 
     def text(self, unit: Unit) -> str:
@@ -64,7 +66,7 @@ class Normal:
         path = normpath(found[0]).lstrip("./")
         if path not in self._tails:
             return found[0]
-        name = _name(path)
+        name = basename(path) if path in self._roots else _name(path)
         before = _COLLISION.sub("", name)
         return name if name in self._parent or before not in self._parent else before
 

@@ -26,7 +26,9 @@ from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 _WORD = re.compile(r"[^\W_]+")
 _TARGET = re.compile(r"^(?:\[([^\]]+)\]|`([^`]+)`)")
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+LEAST_CUT = 6
+"""Words that a heading keeps at least where it was cut to serve as a title."""
+_UNREAD = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
 _MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
 _ANCHORED = re.compile(r"[\w-]+")
@@ -172,7 +174,9 @@ class Makings:
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
-        return self._names | {_words(heading) for heading in self._headings} - {()}
+        told = {_words(heading) for heading in self._headings}
+        cut = (words[:count] for words in told for count in range(LEAST_CUT, len(words)))
+        return self._names | told | frozenset(cut) - {()}
 
     @cached_property
     def _items(self) -> dict[tuple[str, int], tuple[str, ...]]:
@@ -188,7 +192,7 @@ class Makings:
         titles: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for unit in self._made:
             if unit.kind == "heading":
-                titles[unit.file] += [_words(unit.text), _words(_TAG.sub(" ", unit.text))]
+                titles[unit.file] += [_words(unit.text), _words(_UNREAD.sub(" ", unit.text))]
         return titles
 
     @cached_property

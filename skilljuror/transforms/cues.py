@@ -30,7 +30,10 @@ LEAST_LEAD = 4
 _POINTS_ON = re.compile(
     r"\b(?:following|below|these|this|here|include[sd]?|are|is|when|if)\b", re.IGNORECASE
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)\s")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)[*_]{0,3}\s"
+)
+_BOLD = re.compile(r"\*\*|__")
 _POINTS_BACK = re.compile(r"(?:they|it|this|that|these|those|both|here)\b", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
 _TRIGGER = re.compile(
@@ -198,7 +201,11 @@ def _mention(
         return
     sentences = _SENTENCE_END.split(told)
     names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))
-    yield Mention(clip(plain(next(names, told))), heading)
+    sentence = next(names, told)
+    own = flat.lines[line].strip()
+    if len(sentence) > MAX_CUE and not own[:1].islower():
+        sentence = _LIST_MARK.sub("", own, count=1)
+    yield Mention(clip(plain(_BOLD.sub("", sentence))), heading)
 
 
 def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:
