@@ -77,7 +77,9 @@ class _Places:
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
         self.paths = set(bundle.files)
         self.folders = {folder for path in self.paths for folder in _folders(path)}
-        known = [*paths_of(bundle, units), *_merged(units)]
+        merged = list(_merged(units))
+        self.folders |= {folder for path in merged for folder in _folders(path)}
+        known = [*paths_of(bundle, units), *merged]
         self.tails = {tail for path in known for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
@@ -107,7 +109,8 @@ class _Places:
         return self.anchors.get(path, set())
 
     def _target(self, unit: Unit, path: str) -> str | None:
-        """The file or folder that a link leads to; None when there is none."""
+        """The file or folder that a link leads to, a folder of carried files too; None when there
+        is none."""
         bases = [dirname(unit.file), *self.skills, ""]
         places = (normpath(join(base, path)) for base in bases)
         found = next((p for p in places if p in self.paths or p in self.folders), None)
