@@ -110,11 +110,13 @@ class Makings:
             return False
         target = found[1] or found[2]
         told = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
-        texts = [*self._texts_of(unit.file, target), *self._mentions(target), *self._headings]
-        words = {word for text in (*texts, target) for word in _read(text)}
-        tokens = {token for text in (*texts, target) for token in criticals(text)}
         weighty = {token for token in criticals(told) if token.startswith(_WEIGHTY)}
-        return weighty <= tokens and set(_words(told)) - _ROW_WORDS <= words
+        strange = set(_words(told)) - _ROW_WORDS - self._titled[0]
+        weighty -= self._titled[1]
+        for text in (target, *self._texts_of(unit.file, target), *self._mentions(target)):
+            strange -= _read(text)
+            weighty -= set(criticals(text)) if weighty else set()
+        return not (strange or weighty)
 
     def _trigger(self, unit: Unit) -> bool:
         """Whether a row's trigger demands nothing that the file it names does not say."""
@@ -171,6 +173,12 @@ class Makings:
     @cached_property
     def _headings(self) -> frozenset[str]:
         return frozenset(unit.text for unit in self._units if unit.kind == "heading")
+
+    @cached_property
+    def _titled(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Words and critical tokens of all headings of the parent."""
+        words = frozenset(word for text in self._headings for word in _read(text))
+        return words, frozenset(token for text in self._headings for token in criticals(text))
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
