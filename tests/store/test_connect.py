@@ -220,3 +220,10 @@ def test_results_become_parquet_with_their_own_types(path):
     table = pq.read_table(io.BytesIO(to_parquet(found)))
     assert table.column_names == ["a", "a_2", "b", "c", "d"]
     assert table.column("a").to_pylist() == [1]
+
+
+def test_numbers_are_added_in_one_order(tmp_path):
+    with open_write(tmp_path / "study.duckdb"):
+        pass
+    with open_read(tmp_path / "study.duckdb") as reader:
+        assert reader.rows("SELECT current_setting('threads')").rows == [(1,)]
