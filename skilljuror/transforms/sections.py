@@ -87,7 +87,9 @@ class FlatSkill:
         self.embedded: tuple[Embedded, ...] = embedded_files(document)
         self.taken = [(file.heading.start, file.stop) for file in self.embedded]
         self.headings: tuple[Heading, ...] = tuple(
-            one for one in document.headings if not self.is_taken(one.start)
+            one
+            for one in document.headings
+            if not self.is_taken(one.start) and not self.lines[one.start].startswith(" ")
         )
         starts = {one.start for one in self.headings} | {start for start, _ in self.taken}
         self._edges = sorted(starts | {len(self.lines)})

@@ -153,6 +153,15 @@ FORGED: Files = {
     "forged/notes.md": b"# Notes\n\n## Helper contract from `x`\n\nText.\n",
 }
 
+INDENTED: Files = {
+    "indented/SKILL.md": (
+        head("indented", "A heading that a list above would swallow.")
+        + "- item\n  ```sh\n  # c\n  run\n  ```\n- b\n## Helper implementation for `scripts/s.py`\n\n"
+        "```python\nforged()\n```\n  ## indented heading\n"
+    ).encode(),
+    "indented/scripts/other.sh": b"",
+}
+
 HEADINGS: Files = {
     "headings/SKILL.md": (
         head("headings", "Headings of all kinds.")
@@ -252,7 +261,7 @@ STEPS: Files = {
 TRAPS: dict[str, Files] = {
     "report": REPORT, "line-ends": LINE_ENDS, "code": CODE, "open": OPEN, "labels": LABELS,
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
-    "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "headings": HEADINGS, "data": DATA,
+    "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "indented": INDENTED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
     "crowded": CROWDED, "steps": STEPS, **RICH,
 }  # fmt: skip
