@@ -115,6 +115,7 @@ def table(name: str, first: Sequence[Row], second: Sequence[Row]) -> Row:
         "most": max((row["wall"] for row in built), default=None),
         "median cpu": statistics.median(row["cpu"] for row in built) if built else None,
         "most cpu": max((row["cpu"] for row in built), default=None),
+        "slowest": max(built, key=lambda row: row["cpu"], default={"source": "–"})["source"],
         **{verdict: verdicts[verdict] for verdict in ("pass", "review", "fail")},
         "reasons": dict(reasons.most_common(4)),
         "digests equal": sum(row["digests"] == again[row["source"]] for row in built),
@@ -141,6 +142,8 @@ def show(rows: Sequence[Row]) -> None:
         for kind in ("reasons", "refused", "unproved"):
             for name, why in row[kind].items():
                 print(f"{row['set']}: {kind}: {name}: {why}")
+    for row in rows:
+        print(f"{row['set']}: slowest: {row['slowest'].rpartition('/')[2]}")
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
 
 
@@ -160,11 +163,16 @@ def main() -> int:
         return 0
     if not options.folders:
         parser.error("name at least one folder of skills")
-    rows = []
+    rows: list[Row] = []
+    every: tuple[list[Row], list[Row]] = ([], [])
     for folder in options.folders:
         sources = sources_of(folder.resolve(), each=options.each)
         first, second = (run(sources, options.variants.split(","), seed) for seed in SEEDS)
+        every[0].extend(first)
+        every[1].extend(second)
         rows.append(table("/".join(folder.resolve().parts[-2:]), first, second))
+    if len(rows) > 1:
+        rows.append(table("all", *every) | {"reasons": {}, "refused": {}, "unproved": {}})
     print(json.dumps(rows, indent=2)) if options.json else show(rows)
     return int(
         any(
