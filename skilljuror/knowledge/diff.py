@@ -131,6 +131,8 @@ def _moved(matching: Matching, makings: Makings, new: Sequence[Unit]) -> Iterato
     renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
     for before, after in matching.same:
         home, here = _home(before), _home(after)
+        if here != home and made_heading(here) == "contents":  # it stands above a page's opening
+            here = after.headings[-2] if len(after.headings) > 1 else ""
         if before.kind in {"heading", "field"} or here in {home, "", renamed.get(home)}:
             continue
         if home in standing and not makings.is_made_heading(here, home):

@@ -71,8 +71,10 @@ class Makings:
 
     def is_made_heading(self, text: str, home: str) -> bool:
         """Whether a heading was put above text that stood below `home`: fixed words, no heading
-        of the parent at all, or a name above text that had no heading."""
-        made = made_heading(text) is not None or text not in self._headings
+        of the parent at all, or a name above text that had no heading. The table of files is
+        no home for anything else."""
+        name = made_heading(text)
+        made = name != "routing" and (name is not None or text not in self._headings)
         return made or (not home and _words(text) in self._names)
 
     def _is_title(self, unit: Unit) -> bool:

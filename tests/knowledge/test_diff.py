@@ -92,6 +92,24 @@ def test_a_statement_below_another_heading_has_moved():
     assert [(p.before.headings, p.after.headings) for p in found.moved] == [(("A",), ("B",))]
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        "# A\n\n## Limits\n\n# B\n\n## Contents\n\n- Here\n\nKeep it.\n\n## Here\n\nText here.\n",
+        "# A\n\n## Limits\n\n# B\n\n## Here\n\nText here.\n\n## Supporting files\n\nKeep it.\n",
+    ],
+)
+def test_a_generated_table_is_no_hiding_place(after):
+    before = "# A\n\n## Limits\n\nKeep it.\n\n# B\n\n## Here\n\nText here.\n"
+    assert [pair.before.text for pair in diff(skill(before), skill(after)).moved] == ["Keep it."]
+
+
+def test_the_opening_of_a_page_may_follow_its_contents():
+    before = "# A\n\nKeep it.\n\n## Here\n\nText here.\n"
+    after = "# A\n\n## Contents\n\n- Here\n\nKeep it.\n\n## Here\n\nText here.\n"
+    assert not diff(skill(before), skill(after)).moved
+
+
 def test_a_renamed_heading_moves_nothing():
     before = "# Old name of it\n\nKeep it.\n"
     assert not diff(skill(before), skill("# New name of it\n\nKeep it.\n")).moved
