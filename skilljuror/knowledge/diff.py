@@ -9,7 +9,7 @@ from skilljuror.knowledge.criticals import change_between
 from skilljuror.knowledge.filepairs import FilePairs, pair_files
 from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.leads import Leads
-from skilljuror.knowledge.matching import Matching, Pair, match
+from skilljuror.knowledge.matching import Matching, Pair, home_of, match
 from skilljuror.knowledge.normal import Normal
 from skilljuror.knowledge.origin import Makings
 from skilljuror.knowledge.sequence import swapped_lines, swapped_steps
@@ -130,15 +130,8 @@ def _moved(matching: Matching, makings: Makings, new: Sequence[Unit]) -> Iterato
     standing = {unit.text for unit in new if unit.kind == "heading"} | {""}
     renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
     for before, after in matching.same:
-        home, here = _home(before), _home(after)
-        if here != home and made_heading(here) == "contents":  # it stands above a page's opening
-            here = after.headings[-2] if len(after.headings) > 1 else ""
+        home, here = home_of(before), home_of(after)
         if before.kind in {"heading", "field"} or here in {home, "", renamed.get(home)}:
             continue
         if home in standing and not makings.is_made_heading(here, home):
             yield UnitPair(before, after)
-
-
-def _home(unit: Unit) -> str:
-    """The heading that a unit stands below; "" for none."""
-    return unit.headings[-1] if unit.headings else ""

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.normal import Normal
 from skilljuror.models.knowledge import Unit
 
@@ -86,7 +87,16 @@ def _identity(item: _Keyed, width: int) -> Hashable:
         return item.key
     if width == _WIDTHS - 2:
         return item.key, item.before, item.after
-    return (item.key, item.unit.headings[-1:], item.before, item.after)[: 4 - width]
+    return (item.key, home_of(item.unit), item.before, item.after)[: 4 - width]
+
+
+def home_of(unit: Unit) -> str:
+    """The heading that a unit stands below; "" for none. A page's opening stays its title's where
+    a contents list was put above it."""
+    titles = unit.headings
+    while titles and made_heading(titles[-1]) == "contents":
+        titles = titles[:-1]
+    return titles[-1] if titles else ""
 
 
 def _exact(
