@@ -27,10 +27,10 @@ from skilljuror.errors import SkilljurorError
 from skilljuror.files import read_jsonl
 from skilljuror.pipeline.build import (
     DEFAULT_VARIANTS,
-    GATE_RESULTS,
     build_source,
     verify_build,
 )
+from skilljuror.pipeline.target import GATE_RESULTS
 from skilljuror.tokens import count
 
 ROOT = Path(__file__).parent.parent

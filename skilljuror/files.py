@@ -357,9 +357,14 @@ class RunFolder:
         """Default folder of the report."""
         return self.root / "report"
 
+    @property
+    def builds(self) -> Path:
+        """Builds of the tasks, one folder each."""
+        return self.root / "variants"
+
     def build(self, task: str) -> Path:
         """The build of one task."""
-        return self.root / "variants" / task
+        return self.builds / task
 
     def variant(self, task: str, variant: str) -> Path:
         """The skill folders of one variant of one task."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
-from skilljuror.cli.output import emit, progress, table
+from skilljuror.cli.output import command, emit, progress, table
 from skilljuror.errors import SkilljurorError, UsageError
 
 ENGINES = ("plan", "assign", "rewrite")
@@ -153,7 +153,7 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
         _tell_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
         if len(results) > 1:
-            print(f"rows for RQ1 in {out}/study.duckdb: skilljuror query {out} builds")
+            print(f"rows for RQ1 in {out}/study.duckdb: {command('query', out, 'builds')}")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
 
@@ -172,7 +172,8 @@ def _tell_troubles(records: list[Any], out: Path) -> None:
         print(f"source: {len(told) - MOST_ISSUES} more like these in build.json")
     if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
         print(
-            f"why a variant did not pass: gates.jsonl in {out}; explain a rule: skilljuror explain"
+            f"why a variant did not pass: gates.jsonl in {out}; explain a rule:"
+            f" {command('explain')}"
         )
 
 

@@ -1,7 +1,6 @@
 """One trajectory through attribution, exposure and metrics."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 from skilljuror.attribution.attribute import attribute
@@ -68,11 +67,6 @@ def measures_of(context: TrialContext) -> tuple[Measure, ...]:
     """The rows of every registered metric."""
     rows: list[Measure] = []
     for family in METRICS:
-        rows.extend(_metric(family)(context))
+        metric: Metric = resolve(METRICS, family, "metric")
+        rows.extend(metric(context))
     return tuple(rows)
-
-
-@cache
-def _metric(family: str) -> Metric:
-    found: Metric = resolve(METRICS, family, "metric")
-    return found

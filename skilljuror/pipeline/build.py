@@ -24,14 +24,13 @@ from skilljuror.models.plan import Plan
 from skilljuror.pipeline.audit import audit, excuse, inherit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.pool import each
-from skilljuror.pipeline.target import RECORD, VARIANTS, safe_target
+from skilljuror.pipeline.target import GATE_RESULTS, RECORD, VARIANTS, safe_target
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
-GATE_RESULTS = "gates.jsonl"
 BLANKS = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
 """What a file without content holds; such a file is in no variant but the origin."""
 KNOWLEDGE = "knowledge.jsonl"
@@ -292,7 +291,7 @@ def verify_build(target: Path) -> tuple[str, ...]:
         )
         if made[entry.variant].digest != entry.tree_digest:
             problems.append(f"{entry.variant}: the files are not those that were built")
-    source = _source_of(record, made)
+    source = source_of(record, made)
     if source is not None:
         made["source"] = source
     for entry in record.variants:
@@ -310,7 +309,7 @@ def verify_build(target: Path) -> tuple[str, ...]:
     return tuple(problems)
 
 
-def _source_of(record: BuildRecord, made: dict[str, Bundle]) -> Bundle | None:
+def source_of(record: BuildRecord, made: dict[str, Bundle]) -> Bundle | None:
     """The source with the digest on record, out of the variants; None when none gives it."""
     for entry in record.variants:
         if entry.parent != "source" or entry.variant not in record.plans:

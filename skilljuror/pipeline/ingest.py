@@ -11,14 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import RunFolder, append_jsonl, read_record, read_rows
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.gate import GateResult
+from skilljuror.files import RunFolder, append_jsonl, read_record
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.discover import discover, families_at, families_of
 from skilljuror.pipeline.analysis import analyse
+from skilljuror.pipeline.builds import read_builds
 from skilljuror.pipeline.counting import refuse_estimates
 from skilljuror.pipeline.logs import (
     ReadLogs,
@@ -31,7 +30,7 @@ from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.pipeline.rows import unread_row
 from skilljuror.pipeline.trials import is_planned, read_trial
 from skilljuror.queries.run import run
-from skilljuror.store import Store, open_write
+from skilljuror.store import Store, open_read, open_write
 
 __all__ = ["IngestSummary", "ingest_logs", "ingest_trials", "is_planned", "usual_folders"]
 
@@ -189,11 +188,11 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     tally = _Tally()
-    trials, paths = _listed(folder, _TRIALS), _listed(folder, _PATHS)
+    trials, paths = _before(folder.database)
     with open_write(folder.database) as store:
         store.forget_trials(sorted(trials - {job.trial for job in work}))
         store.put_plan(plan)
-        store.put_builds(list(_builds(folder, plan)))
+        store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
         done = 0
         for batch in _batches(in_order(_read_trial, work, jobs), _rows_of_trial):
             paths -= _put_trials(store, tally, [rows for _, rows in batch])
@@ -203,11 +202,13 @@ def ingest_trials(
     return tally.summary()
 
 
-def _listed(folder: RunFolder, sql: str) -> set[str]:
-    """What an earlier ingest put there."""
-    if not folder.database.is_file():
-        return set()
-    return {str(row[0]) for row in run(folder.database, sql).rows}
+def _before(database: Path) -> tuple[set[str], set[str]]:
+    """What an earlier ingest put there: names of trials, and paths of files."""
+    if not database.is_file():
+        return set(), set()
+    with open_read(database) as reader:
+        trials, paths = (run(reader, sql).rows for sql in (_TRIALS, _PATHS))
+    return {str(name) for (name,) in trials}, {str(path) for (path,) in paths}
 
 
 def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> set[str]:
@@ -221,15 +222,6 @@ def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> set[
     tally.sources(sources)
     tally.runs(row.run for row in rows)
     return {source.path for source in sources}
-
-
-def _builds(folder: RunFolder, plan: StudyPlan) -> Iterator[tuple[BuildRecord, list[GateResult]]]:
-    for task in plan.tasks:
-        build = folder.build(task.name)
-        if (build / "build.json").is_file():
-            record = read_record(BuildRecord, build / "build.json")
-            gates = list(read_rows(GateResult, build / "gates.jsonl"))
-            yield record.model_copy(update={"name": task.name}), gates
 
 
 def _read_trial(job: _TrialJob) -> _TrialRows:

@@ -68,7 +68,7 @@ def judge_study(
     """Judge every ingested trajectory and put the verdicts into the database."""
     database, called = database_of(study), resolve(JUDGES, judge, "judge").name
     with open_write(database):
-        """Refused here when it cannot be written, rather than after all the work."""
+        pass  # one that cannot be written is refused here, rather than after all the work
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     work = [JudgeJob(study, name, judge) for name in names]
     verdicts: list[Verdict] = []

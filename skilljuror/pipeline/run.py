@@ -31,7 +31,7 @@ from skilljuror.pipeline.build import build_source
 from skilljuror.pipeline.lock import only_run, workers_lock
 from skilljuror.pipeline.pool import ctrl_c_later, workers
 from skilljuror.pipeline.progress import Listener, Progress, silent
-from skilljuror.pipeline.target import RECORD
+from skilljuror.pipeline.target import GATE_RESULTS, RECORD
 from skilljuror.pipeline.worker import Place, enter, run_trial
 from skilljuror.registry import resolve
 from skilljuror.studies import changed_fields, freeze, load_study
@@ -291,7 +291,7 @@ def _of_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool)
 def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[str]:
     where = f"variant {manifest.variant!r} of task {task.name!r}"
     if manifest.verdict == "fail":
-        file = run.folder.build(task.name) / "gates.jsonl"
+        file = run.folder.build(task.name) / GATE_RESULTS
         raise GateError(
             f"{where} failed its gates, so it does not carry the source's knowledge;"
             f" read {file}, mend the source or waive the findings with a reason",

@@ -6,9 +6,11 @@ from skilljuror.errors import UsageError
 
 RECORD = "build.json"
 """The record of a build."""
+GATE_RESULTS = "gates.jsonl"
+"""What every gate said of every variant."""
 VARIANTS = "variants"
 """The folder of its variants."""
-PARTS = {RECORD, "gates.jsonl", "knowledge.jsonl", "calls.jsonl", VARIANTS, ".DS_Store"}
+PARTS = {RECORD, GATE_RESULTS, "knowledge.jsonl", "calls.jsonl", VARIANTS, ".DS_Store"}
 """All that lies at the top of a build."""
 
 

@@ -13,7 +13,7 @@ from skilljuror.errors import StoreError
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
 from skilljuror.models.ingest import Ingested, SourceRow
-from skilljuror.models.measure import Measure, Verdict
+from skilljuror.models.measure import Verdict
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.store import plans, tables
 from skilljuror.store.arrow import column
@@ -42,6 +42,8 @@ class Store:
 
     def put_builds(self, builds: Sequence[tuple[BuildRecord, Sequence[GateResult]]]) -> None:
         """Builds with the answers of their gates; each replaces what was there under its name."""
+        if not builds:
+            return
         names = [build.name for build, _ in builds]
         if len(set(names)) < len(names):
             double = sorted({name for name in names if names.count(name) > 1})
@@ -63,11 +65,6 @@ class Store:
         """Answers of judges."""
         self._put(tables.VERDICTS, _last(verdicts, "event", "judge"))
 
-    def put_measures(self, measures: Sequence[Measure]) -> None:
-        """Measures of trials that left no readable log."""
-        self._put(tables.MEASURES, _last(measures, "trial", "metric", "key"))
-        self._held.clear()
-
     def put_ingested(self, runs: Iterable[Ingested]) -> int:
         """Runs, in batches as they come; returns how many. A run replaces its earlier rows."""
         total = 0
@@ -79,19 +76,11 @@ class Store:
 
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
-        with self._transaction():
-            for table, _ in run_rows({}):
-                self._delete_matching(table, {"trajectory": list(trajectories)})
-            for table in (tables.MEASURES, tables.VERDICTS):
-                self._delete_matching(table, {"trial": list(trajectories)})
-            self._delete_matching(tables.SOURCES, {"path": list(sources)})
-        self._held.clear()
+        self._remove([*_about(trajectories), (tables.SOURCES, "path", sources)])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with everything about them."""
-        self.forget(trials)
-        with self._transaction():
-            self._delete_matching(tables.TRIALS, {"trial": list(trials)})
+        self._remove([*_about(trials), (tables.TRIALS, "trial", trials)])
 
     def clear(self) -> None:
         """Remove every row; the schema stays."""
@@ -101,6 +90,16 @@ class Store:
         with self._transaction():
             for (name,) in sorted(names):
                 self._delete_all(name)
+        self._held.clear()
+
+    def _remove(self, gone: Iterable[tuple[Table, str, Sequence[str]]]) -> None:
+        """Delete the rows with one of the names in a column, in one transaction; none for none."""
+        named = [(table, {column: list(names)}) for table, column, names in gone if names]
+        if not named:
+            return
+        with self._transaction():
+            for table, keys in named:
+                self._delete_matching(table, keys)
         self._held.clear()
 
     def _put_runs(self, runs: Sequence[Ingested]) -> None:
@@ -131,8 +130,9 @@ class Store:
         return self._held[table.name]
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
-        with self._transaction():
-            self._replace(table, records)
+        if records:
+            with self._transaction():
+                self._replace(table, records)
 
     def _replace(self, table: Table, records: Sequence[Any]) -> None:
         if records:
@@ -175,6 +175,14 @@ class Store:
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
+
+
+def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
+    """Where rows about runs are: table, column of their name, the names."""
+    for table, _ in run_rows({}):
+        yield table, "trajectory", runs
+    for table in (tables.MEASURES, tables.VERDICTS):
+        yield table, "trial", runs
 
 
 def _last(records: Iterable[Any], *key: str) -> list[Any]:

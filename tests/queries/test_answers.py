@@ -73,7 +73,7 @@ def test_a_condition_without_a_pass_has_no_yield(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["a"], ("baseline", "pd")))
         store.put_trials([fake.trial("a", name, reward=0.0) for name in ("baseline", "pd")])
-        store.put_measures(fake.measures("a__pd__1", {"agent_minutes": 3.0}))
+        store.put_ingested([fake.unread("a__pd__1", {"agent_minutes": 3.0})])
     columns = ("condition", "resource", "attempt", "success_reason", "yield", "yield_reason")
     found = {row[:2]: row[2:] for row in rows(path, "efficiency", *columns)}
     assert found["pd", "time"] == (3.0, "zero_passes", None, "zero_passes")

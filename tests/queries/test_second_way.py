@@ -52,7 +52,7 @@ def test_efficiency(trials):
                 trial = fake.trial("a", "baseline", number, reward=float(passed))
                 store.put_trials([trial])
                 value = "never_started" if minutes is None else minutes
-                store.put_measures(fake.measures(trial.trial, {"agent_minutes": value}))
+                store.put_ingested([fake.unread(trial.trial, {"agent_minutes": value})])
         row = run(path, "efficiency").records()[0]
     expected = yield_view(trials)
     found = (row["attempt"], row["success"], row["yield"], row["yield_at_least"])

@@ -129,6 +129,11 @@ def run(
     )
 
 
+def unread(trial: str, values: Mapping[str, float | str | None]) -> Ingested:
+    """A trial whose log nobody can read: measures alone."""
+    return Ingested(trajectory=None, measures=measures(trial, values))
+
+
 def replaced(run: Ingested, **fields: Any) -> Ingested:
     """A run with some parts replaced."""
     return structs.replace(run, **fields)

@@ -94,6 +94,30 @@ def test_clear_keeps_the_schema_and_nothing_else(path):
     assert not any(dump(path).values())
 
 
+def test_nothing_to_do_asks_nothing_of_the_database(path):
+    """A closed connection refuses every statement."""
+    with open_write(path) as store:
+        fill(store)
+    store.forget([])
+    store.forget_trials([])
+    store.put_builds([])
+    store.put_trials([])
+    with pytest.raises(duckdb.ConnectionException):
+        store.forget(["t1"])
+
+
+def test_what_is_forgotten_is_gone_from_every_table(path):
+    name = fake.name_of("alpha", "pd")
+    with open_write(path) as store:
+        fill(store)
+        store.forget_trials([name])
+        store.forget(["t1"], ["logs/t1.jsonl"])
+    found = dump(path)
+    gone = {"trials", "trajectories", "steps", "events", "offered", "exposure", "sources"}
+    assert not any(found[table] for table in gone)
+    assert found["builds"]
+
+
 def test_a_new_plan_replaces_the_old_one_whole(path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["a", "b"]))
