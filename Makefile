@@ -1,4 +1,6 @@
-# Everything runs from .venv; uv is used when present and otherwise installed there.
+# Everything runs from .venv; uv is used when present and otherwise installed there. Modules are
+# compiled once, at the installation: where Python may not write bytecode (PYTHONDONTWRITEBYTECODE,
+# usual in containers) every process would compile all of them anew.
 PY ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -12,8 +14,9 @@ $(STAMP): requirements.txt pyproject.toml
 	@test -x $(BIN)/python || $(PY) -m venv .venv
 	@command -v uv >/dev/null 2>&1 || test -x $(BIN)/uv || $(BIN)/python -m pip install -q --disable-pip-version-check uv
 	@UV=$$(command -v uv || echo $(BIN)/uv); \
-	  $$UV pip install -q --python $(BIN)/python -r requirements.txt && \
+	  $$UV pip install -q --compile-bytecode --python $(BIN)/python -r requirements.txt && \
 	  $$UV pip install -q --python $(BIN)/python --no-deps -e .
+	@$(BIN)/python -m compileall -q skilljuror
 	@touch $@
 
 demo: $(STAMP) ## run a whole study offline and write its report
