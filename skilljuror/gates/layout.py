@@ -1,9 +1,10 @@
 """Has the variant the layout that it claims?"""
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from skilljuror.gates.findings import Fact, answer, differential, finding
 from skilljuror.knowledge.classes import is_root_name, resource_class
@@ -105,9 +106,9 @@ def _pd(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
     support = list(_support(variant))
     if not support:
         yield Fact("layout.pd-support", "", "")
-    units = [unit for unit in units_of(variant) if unit.kind in CONTENT_KINDS]
+    roots = _roots(variant)
     for path in support:
-        yield from _named(variant, path, units)
+        yield from _named(path, roots)
 
 
 def _support(variant: Bundle) -> Iterator[str]:
@@ -120,24 +121,49 @@ def _support(variant: Bundle) -> Iterator[str]:
             yield path
 
 
-def _named(variant: Bundle, path: str, units: list[Unit]) -> Iterator[Fact]:
+class _Root(NamedTuple):
+    """A root as a reader looks through it for the names of files."""
+
+    skill: Skill
+    text: str
+    units: list[Unit]
+    """What it says, in order."""
+    on: dict[int, list[int]]
+    """1-based line -> numbers of the units that stand on it."""
+
+
+def _roots(variant: Bundle) -> list[_Root]:
+    units: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units_of(variant):
+        if unit.kind in CONTENT_KINDS:
+            units[unit.file].append(unit)
+    found = []
+    for skill in variant.skills:
+        on: dict[int, list[int]] = defaultdict(list)
+        for number, unit in enumerate(units[skill.path]):
+            for line in range(unit.start, unit.end + 1):
+                on[line].append(number)
+        text = variant.files[skill.path].text or ""
+        found.append(_Root(skill, text, units[skill.path], on))
+    return found
+
+
+def _named(path: str, roots: list[_Root]) -> Iterator[Fact]:
     """Whether some line of a root names the file, and says when or why."""
-    cues = [cue for skill in variant.skills for cue in _cues(variant, skill, path, units)]
+    cues = [cue for root in roots for cue in _cues(root, path)]
     if not cues:
         yield Fact("layout.pd-unnamed", path, path)
     elif not any(_says_when(cue) for cue in cues):
         yield Fact("layout.pd-cue", path, path, text=cues[0])
 
 
-def _cues(variant: Bundle, skill: Skill, path: str, units: list[Unit]) -> Iterator[str]:
+def _cues(root: _Root, path: str) -> Iterator[str]:
     """What the root says where it names the file, without the names themselves."""
-    root = variant.files[skill.path].text or ""
-    names = _names_of(path, skill.directory)
-    own = [unit for unit in units if unit.file == skill.path] if names.search(root) else []
-    for number in sorted({
-        root.count("\n", 0, found.start()) + 1 for found in names.finditer(root)
+    names, own = _names_of(path, root.skill.directory), root.units
+    for line in sorted({
+        root.text.count("\n", 0, found.start()) + 1 for found in names.finditer(root.text)
     }):
-        here = [n for n, unit in enumerate(own) if unit.start <= number <= unit.end]
+        here = list(root.on.get(line, ()))
         if here and own[here[-1]].kind == "heading":
             here += range(here[-1] + 1, min(here[-1] + 3, len(own)))
         yield names.sub(" ", " ".join(own[n].text for n in here))

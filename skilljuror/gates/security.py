@@ -45,28 +45,25 @@ _PATTERNS = {
     "security.host": re.compile(r"\bhttps?://([A-Za-z0-9.-]{1,200})"),
 }
 _LONG_KEY = 200
-"""Characters without a blank from which a text may hold a key."""
-_NEEDLES = {
-    "security.remote-shell": ("curl", "wget", "irm", "iwr", "invoke-webrequest"),
-    "security.destructive": ("rm ", "rm\t", "rm\n", "sudo", "mkfs", "of=/dev", "chmod", "rmtree"),
-    "security.override": ("instruction", "rule", "prompt", "user"),
-    "security.secret": (
-        "akia",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "sk-",
-        "xox",
-        "aiza",
-        "-----begin",
+"""Characters without a blank from which a text may hold a key that no head announces."""
+_HEADS = {
+    "security.remote-shell": (
+        "curl", "wget", "irm", "iwr", "Invoke-WebRequest", "bash", "zsh", "sh", "iex",
     ),
-    "security.grader": ("test_output", "reward.", "den test", "ret test", "grader", "verifier"),
+    "security.destructive": ("rm", "sudo", "mkfs", "dd", "chmod", "shutil.rmtree("),
+    "security.override": ("ignore", "disregard", "forget", "reveal", "print", "show", "do"),
+    "security.secret": (
+        "AKIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "sk-", "xox", "AIza", "-----BEGIN ",
+    ),
+    "security.grader": (
+        "test_output", "reward.", "/logs/verifier", "hidden test", "secret test", "the grader",
+        "the verifier", "the autograder", "grader", "verifier", "autograder",
+    ),
     "security.hidden-text": ("<!--",),
-    "security.host": ("://",),
-}
-"""Of the words that a pattern asks for, one has to stand in the text, in lower case."""
+    "security.host": ("http",),
+}  # fmt: skip
+"""Every match of a pattern begins with one of these, so that it is tried there alone; a pattern
+without heads is tried everywhere."""
 _SECRET_FILES = frozenset({
     ".env", ".npmrc", ".pypirc", ".netrc", ".mcp.json", ".git-credentials", "id_rsa", ".bashrc",
 })  # fmt: skip
@@ -118,16 +115,47 @@ def _in_texts(bundle: Bundle) -> Iterator[Fact]:
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
     """(rule, line, what stands there) of one file; kept, for a variant shares most files."""
     text = blob.text or ""
-    lowered = text.lower()
+    folded = _fold(text)
     found = []
     for rule, pattern in _PATTERNS.items():
-        long = rule == "security.secret" and _longest(text) >= _LONG_KEY
-        if not long and not any(word in lowered for word in _NEEDLES.get(rule, ("",))):
-            continue
-        for match in pattern.finditer(text):
-            shown = (match[1] if pattern.groups else match[0])[:_SHOWN]
-            found.append((rule, text.count("\n", 0, match.start()) + 1, shown))
+        line, place = 1, 0
+        for match in _matches(rule, text, folded):
+            line, place = line + text.count("\n", place, match.start()), match.start()
+            found.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
     return tuple(found)
+
+
+def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
+    """What `finditer` of the rule's pattern finds, tried at its heads alone."""
+    pattern, heads = _PATTERNS[rule], _HEADS.get(rule, ())
+    anywhere = rule == "security.secret" and _longest(text) >= _LONG_KEY
+    if anywhere or not heads or len(folded) != len(text):
+        yield from pattern.finditer(text)
+        return
+    searched = folded if pattern.flags & re.IGNORECASE else text
+    end = 0
+    for start in sorted({place for head in heads for place in _places(searched, head)}):
+        match = pattern.match(text, start) if start >= end else None
+        if match:
+            end = match.end()
+            yield match
+
+
+def _places(text: str, head: str) -> Iterator[int]:
+    """Where a head stands, overlaps included."""
+    place = text.find(head)
+    while place >= 0:
+        yield place
+        place = text.find(head, place + 1)
+
+
+def _fold(text: str) -> str:
+    """Letters as a pattern that ignores case takes them, character by character: beside capitals
+    four letters beyond ASCII are taken for one of ASCII."""
+    if not text.isascii():
+        for letter, plain in (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"), ("\u212a", "k")):
+            text = text.replace(letter, plain)
+    return text.lower()
 
 
 def _longest(text: str) -> int:

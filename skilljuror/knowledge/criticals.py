@@ -5,6 +5,7 @@ in the order in which they stand. As a bag, "30 to 60" would equal "60 to 30".
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -20,6 +21,7 @@ _UNITS = (
 _NUMBER = re.compile(
     rf"(?<![\w.])([-+−]?\d[\d,]*(?:\.\d+)*(?:[eE][-+]?\d+)?)(?:[ -]?({_UNITS})(?!\w))?"
 )
+_DIGIT = re.compile(r"\d")
 _NUMBER_WORD = re.compile(
     r"\b(zero|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
     r"|million|half|double|triple|once|twice)\b",
@@ -58,9 +60,18 @@ _PATH = re.compile(
 _FLAG = re.compile(r"(?<!\S)`?(--?[A-Za-z][\w-]*)")
 
 
-def _phrases(words: frozenset[str]) -> str:
+def _phrases(words: Iterable[str]) -> str:
+    """Any of the phrases, the longest first; those of one letter share a branch, so that a word is
+    tried against its own letter alone."""
     ordered = sorted(words, key=lambda word: (-len(word), word))
-    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
+    return "|".join(
+        f"{letter}(?:{'|'.join(_spaced(word[1:]) for word in ordered if word[0] == letter)})"
+        for letter in sorted({word[0] for word in ordered})
+    )
+
+
+def _spaced(phrase: str) -> str:
+    return re.escape(phrase).replace(r"\ ", r"\s+")
 
 
 _COMPARATOR = re.compile(
@@ -86,9 +97,10 @@ def criticals(text: str) -> tuple[str, ...]:
     capitals stays in capitals ("mod:MUST"), for that is how skills stress; a capital at the
     start of a sentence is folded. (transforms §5.1)
     """
+    numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
     found = [
         (match.start(), 0, f"num:{_digits(match.group(1))}|{match.group(2) or ''}")
-        for match in _NUMBER.finditer(text)
+        for match in numbers
     ]
     found += [
         (match.start(), 0, f"num:{match.group(1).lower()}|")

@@ -7,6 +7,7 @@ may use any words, but demand nothing that the file it names does not say.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from skilljuror.knowledge.criticals import criticals
 from skilljuror.models.bundle import Bundle
@@ -23,11 +24,7 @@ class Leads:
     def __init__(self, variant: Bundle, units: Iterable[Unit]) -> None:
         self._roots = {skill.path: skill.directory for skill in variant.skills}
         self._names = {
-            path: re.compile(
-                rf"(?<![\w-])(?:{'|'.join(map(re.escape, self._called(path)))})(?![\w-])"
-            )
-            for path in variant.files
-            if path not in self._roots
+            path: tuple(self._called(path)) for path in variant.files if path not in self._roots
         }
         self._tokens: dict[str, set[str]] = defaultdict(set)
         for unit in units:
@@ -43,11 +40,20 @@ class Leads:
         """Whether a unit names a supporting file and demands nothing that the file does not."""
         if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
             return False
-        named = [path for path, name in self._names.items() if name.search(unit.text)]
+        named = [path for path, names in self._names.items() if _are_told(names, unit.text)]
         if not named:
             return False
         text = unit.text
         for path in named:
-            text = self._names[path].sub("", text)
+            text = _pattern(self._names[path]).sub("", text)
         allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
         return {t for t in criticals(text) if t.partition(":")[2].strip("./")} <= allowed
+
+
+def _are_told(names: tuple[str, ...], text: str) -> bool:
+    return any(name in text for name in names) and bool(_pattern(names).search(text))
+
+
+@lru_cache(maxsize=512)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")

@@ -16,7 +16,11 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
     one stands. None means that the variant does not say it.
     """
     units = units_of(source)
-    found = {name: _places(source, units, variants[name]) for name in sorted(variants)}
+    found: dict[str, dict[str, Place]] = {}
+    for name in sorted(variants):
+        same = (other for other in found if variants[other].files == variants[name].files)
+        twin = next(same, None)
+        found[name] = found[twin] if twin else _places(source, units, variants[name])
     return [
         MappedUnit(unit, {name: places.get(unit.unit) for name, places in found.items()})
         for unit in units

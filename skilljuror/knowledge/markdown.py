@@ -1,5 +1,6 @@
 """An index of Markdown: which lines are which block. Text is never rendered back from it."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -120,9 +121,11 @@ class Document:
     @cached_property
     def inlined(self) -> list[Token]:
         """The tokens with their inline text parsed, which most readers of blocks never need."""
-        state = StateCore("", _PARSER, self.env, self.tokens)
-        inline(state)
-        text_join(state)
+        if self.env.get("references"):
+            return _parsed(self.tokens, self.env)
+        for token in self.tokens:
+            if token.type == "inline":
+                token.children = _children(token.content)
         return self.tokens
 
     @cached_property
@@ -155,26 +158,57 @@ class Document:
 
     def paragraph(self, start: int, end: int) -> str | None:
         """Source of the first top-level paragraph within the lines, folded to one line."""
-        for number, token in enumerate(self.tokens):
-            top = token.type == "paragraph_open" and token.level == 0
-            if top and token.map and start <= token.map[0] < end:
-                return " ".join(self.tokens[number + 1].content.split())
-        return None
+        return _first_within(self._paragraphs, start, end)
 
     def item(self, start: int, end: int) -> str | None:
         """Source of the first list item's first line of text within the lines."""
-        for number, token in enumerate(self.tokens):
-            text = token.type == "inline" and token.level > 2
-            inside = text and self.tokens[number - 2].type == "list_item_open"
-            if inside and token.map and start <= token.map[0] < end:
-                return " ".join(token.content.split("\n")[0].split())
-        return None
+        return _first_within(self._items, start, end)
+
+    @cached_property
+    def _paragraphs(self) -> list[tuple[int, str]]:
+        """(line, text) of the top-level paragraphs, in order."""
+        return [
+            (token.map[0], " ".join(self.tokens[number + 1].content.split()))
+            for number, token in enumerate(self.tokens)
+            if token.type == "paragraph_open" and token.level == 0 and token.map
+        ]
+
+    @cached_property
+    def _items(self) -> list[tuple[int, str]]:
+        """(line, first line of text) of the list items, in order."""
+        return [
+            (token.map[0], " ".join(token.content.split("\n")[0].split()))
+            for number, token in enumerate(self.tokens)
+            if token.type == "inline"
+            and token.level > 2
+            and token.map
+            and self.tokens[number - 2].type == "list_item_open"
+        ]
+
+
+def _first_within(found: list[tuple[int, str]], start: int, end: int) -> str | None:
+    place = bisect_left(found, (start, ""))
+    return found[place][1] if place < len(found) and found[place][0] < end else None
 
 
 @lru_cache(maxsize=512)
 def document_of(lines: tuple[str, ...]) -> Document:
     """The index of a file, kept for the next stage that asks for the same text."""
     return Document(lines)
+
+
+def _parsed(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
+    state = StateCore("", _PARSER, env, tokens)
+    inline(state)
+    text_join(state)
+    return tokens
+
+
+@lru_cache(maxsize=1 << 14)
+def _children(source: str) -> list[Token] | None:
+    """Inline tokens of a text in a file without link definitions, where nothing but the text
+    itself decides; kept, for most of it stands in several variants. They are only read."""
+    return _parsed([Token("inline", "", 0, content=source, children=[])], {})[0].children
 
 
 def _clean(line: str) -> str:

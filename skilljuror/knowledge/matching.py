@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
+from math import ceil
 from typing import NamedTuple
 
 from skilljuror.knowledge.grammar import made_heading
@@ -138,14 +139,15 @@ def _candidates(
 ) -> Iterator[tuple[int, int, float, float]]:
     """Pairs whose words are alike enough, as (old, new, score, ratio)."""
     words = [_words(item) for item in new]
+    counted = [Counter(told) for told in words]
     index: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, item in enumerate(new):
         if item.unit.kind not in _NEVER_ALIKE:
-            for word in set(words[number]):
+            for word in counted[number]:
                 index[item.key[0], word].append(number)
     for number, item in enumerate(old):
         mine = _words(item)
-        for other in _sharing(item.key[0], mine, index, words):
+        for other in _sharing(item.key[0], mine, index, counted):
             ratio = SequenceMatcher(None, mine, words[other], autojunk=False).ratio()
             if ratio >= ALIKE:
                 equal = normal.criticals(item.unit) == normal.criticals(new[other].unit)
@@ -160,13 +162,32 @@ def _words(item: _Keyed) -> list[str]:
 
 
 def _sharing(
-    kind: str, mine: list[str], index: dict[tuple[str, str], list[int]], words: list[list[str]]
+    kind: str,
+    mine: list[str],
+    index: dict[tuple[str, str], list[int]],
+    words: list[Counter[str]],
 ) -> list[int]:
     """Units that share enough words to be alike at all, the most promising ones first."""
-    shared: Counter[int] = Counter()
-    for word, times in Counter(mine).items():
-        for other in index.get((kind, word), ()):
-            shared[other] += min(times, words[other].count(word))
-    bound = {n: 2 * count / (len(mine) + len(words[n])) for n, count in shared.items()}
+    times = Counter(mine)
+    bound: dict[int, float] = {}
+    for other in _touched(kind, times, index):
+        theirs = words[other]
+        count = sum(min(many, theirs[word]) for word, many in times.items() if word in theirs)
+        bound[other] = 2 * count / (len(mine) + theirs.total())
     good = sorted((n for n in bound if bound[n] >= ALIKE), key=lambda n: (-bound[n], n))
     return good[:_CANDIDATES]
+
+
+def _touched(kind: str, times: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
+    """Every unit that can be alike, and some more. One that is alike shares at least
+    ALIKE / (2 - ALIKE) of the words; so of the commonest words as many as fall short of that may
+    be left out, and it still stands below one of the others."""
+    spare = ceil(ALIKE / (2 - ALIKE) * times.total() - 1e-9) - 1
+    places = {word: index.get((kind, word), []) for word in times}
+    found: set[int] = set()
+    for word in sorted(times, key=lambda word: (-len(places[word]), word)):
+        if times[word] <= spare:
+            spare -= times[word]
+        else:
+            found.update(places[word])
+    return found

@@ -6,10 +6,11 @@ names, in a line of the parent that mentions that file, or in a heading or name 
 """
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
@@ -89,9 +90,7 @@ class Makings:
     def _is_listed(self, unit: Unit) -> bool:
         """Whether the item's whole line is a heading of its own file, as in a contents list; a
         number that opens a heading reads as a list marker."""
-        line = self._items[unit.file, unit.start]
-        titles = self._headings_of[unit.file]
-        return any(line in {title, _unnumbered(title)} for title in titles)
+        return self._items[unit.file, unit.start] in self._headings_of[unit.file]
 
     def _field(self, unit: Unit) -> str | None:
         """A `name` from a name of the parent, a `description` from runs of its words."""
@@ -140,7 +139,7 @@ class Makings:
         the words before a colon that lead to it."""
         name = PurePosixPath(target).name.lower()
         marker = "".join(_ANCHORED.findall(name))
-        found = [unit for unit, text in self._naming if _names(text, name, marker)]
+        found = self._naming.units(name, marker)
         lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
         told = {text for place in lines for text in self._by_line[place]}
         before = {(file, number - 1) for file, number in lines}
@@ -148,9 +147,8 @@ class Makings:
         return sorted(told | {text for text in leads if text.endswith(":")})
 
     @cached_property
-    def _naming(self) -> list[tuple[Unit, str]]:
-        """Units that may name a file, with their text in lower case."""
-        return [(unit, unit.text.lower()) for unit in self._units if unit.kind in _NAMING]
+    def _naming(self) -> "_Naming":
+        return _Naming(unit for unit in self._units if unit.kind in _NAMING)
 
     @cached_property
     def _by_line(self) -> dict[tuple[str, int], list[str]]:
@@ -198,11 +196,13 @@ class Makings:
         return words
 
     @cached_property
-    def _headings_of(self) -> dict[str, list[tuple[str, ...]]]:
-        titles: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    def _headings_of(self) -> dict[str, set[tuple[str, ...]]]:
+        """file -> words of each of its headings, with and without a number before them."""
+        titles: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         for unit in self._made:
             if unit.kind == "heading":
-                titles[unit.file] += [_words(unit.text), _words(_UNREAD.sub(" ", unit.text))]
+                told = [_words(unit.text), _words(_UNREAD.sub(" ", unit.text))]
+                titles[unit.file].update(told, map(_unnumbered, told))
         return titles
 
     @cached_property
@@ -232,9 +232,26 @@ class Makings:
         return frozenset(token for unit in self._units for token in unit.criticals)
 
 
-def _names(text: str, name: str, anchor: str) -> bool:
-    """Whether a lower-case text names a file, or links to the marker that carries it."""
-    return name in text or (" -> #" in text and text.endswith(anchor))
+class _Naming:
+    """Units that may name a file, laid end to end, so that one search goes through all of them."""
+
+    def __init__(self, units: Iterable[Unit]) -> None:
+        self._units = list(units)
+        told = [unit.text.lower() for unit in self._units]
+        self._text = "\n".join(told)
+        self._starts = list(accumulate((len(text) + 1 for text in told), initial=0))
+        self._anchored = [n for n, text in enumerate(told) if " -> #" in text]
+        self._told = told
+
+    def units(self, name: str, anchor: str) -> list[Unit]:
+        """Those that name a file, or link to the marker that carries it; all in lower case."""
+        numbers = {n for n in self._anchored if self._told[n].endswith(anchor)}
+        place = self._text.find(name)
+        while place >= 0:
+            number = bisect_right(self._starts, place) - 1
+            numbers.add(number)
+            place = self._text.find(name, self._starts[number + 1])
+        return [self._units[number] for number in sorted(numbers)]
 
 
 def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:

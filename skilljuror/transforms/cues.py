@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.markdown import Document, plain
@@ -80,11 +81,14 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
     return folded[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:-")
 
 
-def first_sentence(document: Document, least: int = 20) -> str:
+def first_sentence(
+    document: Document, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
+) -> str:
     """The first sentence of prose that stands on its own, of so many characters at least; "" when
-    there is none."""
-    stop = len(document.lines)
-    found = document.paragraph(0, stop) or document.item(0, stop)
+    there is none. With `ranges` only their lines (0-based, half-open) are read."""
+    looked = ranges if ranges is not None else [(0, len(document.lines))]
+    found = next(filter(None, (document.paragraph(*lines) for lines in looked)), None)
+    found = found or next(filter(None, (document.item(*lines) for lines in looked)), None)
     told = plain(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
@@ -99,6 +103,8 @@ def _tells_alone(lead: str) -> bool:
 
 def unnamed(sentence: str, names: Iterable[str]) -> str:
     """The sentence without a file's name before a dash or a colon: its row already gives it."""
+    if not sentence:
+        return ""
     told = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     rest = re.sub(rf"^(?:{told})\s*(?:[-–—:]|\s-)\s+(?=\S)", "", sentence, flags=re.IGNORECASE)
     return rest if len(rest.split()) >= LEAST else sentence
@@ -163,7 +169,6 @@ def mentions(
     The first name is the file's whole path and counts everywhere; the others count in the text of
     the same source skill only. Carried code never counts: only what a reader is told.
     """
-    whole, near = _named(names[:1]), _named(names)
     anchor = flat.anchors.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
     found: list[Mention] = []
@@ -171,13 +176,14 @@ def mentions(
         if own[0] <= line < own[1]:
             continue
         text = flat.lines[line]
-        pattern = near if flat.unit_at(line) == unit else whole
+        pattern = _named(tuple(names if flat.unit_at(line) == unit else names[:1]))
         if pattern.search(text) or any(link in text for link in links):
             found += _mention(flat, line, pattern, links)
     return found
 
 
-def _named(names: Sequence[str]) -> re.Pattern[str]:
+@lru_cache(maxsize=8)
+def _named(names: tuple[str, ...]) -> re.Pattern[str]:
     told = "|".join(re.escape(name) for name in names)
     return re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
 

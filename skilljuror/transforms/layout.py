@@ -1,7 +1,9 @@
 """Lay text out for Progressive Disclosure: which file holds what, before any link is set."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
@@ -178,11 +180,17 @@ class Layout:
 
     def headings_in(self, ranges: Sequence[Range]) -> list[Heading]:
         """The top-level headings within the ranges."""
-        return [
-            one
-            for one in self.flat.document.headings
-            if any(start <= one.start < end for start, end in ranges)
-        ]
+        headings, starts = self.flat.document.headings, self._starts
+        inside = {
+            number
+            for start, end in ranges
+            for number in range(bisect_left(starts, start), bisect_left(starts, end))
+        }
+        return [headings[number] for number in sorted(inside)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [one.start for one in self.flat.document.headings]
 
     def copy_trimmed(self, page: Page, start: int, end: int, shift: int = 0) -> None:
         """Copy lines without the blank ones at the edges."""

@@ -1,5 +1,6 @@
 """What changes inside copied lines when text moves: links, mentions and stale absolute paths."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.headings import anchors
@@ -24,8 +25,17 @@ class Moves:
         self.layout = layout
         self.flat = layout.flat
         self.pages = pages
-        self._anchors = self._find_anchors()
         document = self.flat.document
+        names = anchors([one.title for one in document.headings])
+        self._lines: dict[str, list[int]] = defaultdict(list)
+        """Anchor in the flat file -> 0-based lines of its headings."""
+        for one, name in zip(document.headings, names, strict=True):
+            self._lines[name].append(one.start)
+        self._carried = {
+            file.heading.start: (layout.placed[file.path], "") for file in self.flat.embedded
+        }
+        self._found: dict[str, tuple[str, str] | None] = {}
+        self._read: dict[str, list[tuple[int, str]]] = {}
         self._defining = {
             line for one in document.definitions for line in range(one.start, one.end)
         }
@@ -72,7 +82,7 @@ class Moves:
             return None
         path, anchor = split_target(target)
         if not path:
-            place = self._anchors.get(anchor)
+            place = self._place(anchor)
             new = link_between(page, *place) if place else target
         else:
             wanted = resolve_from(self.flat.path, path)
@@ -80,19 +90,27 @@ class Moves:
             new = link_between(page, wanted, anchor) if known else target
         return None if new == target else new
 
-    def _find_anchors(self) -> dict[str, tuple[str, str]]:
-        """Anchor in the flat file -> (file, anchor there)."""
-        document = self.flat.document
-        names = anchors([one.title for one in document.headings])
-        by_line = {one.start: name for one, name in zip(document.headings, names, strict=True)}
-        found: dict[str, tuple[str, str]] = {}
-        for file in self.flat.embedded:
-            found[by_line[file.heading.start]] = (self.layout.placed[file.path], "")
-        for page in self.pages:
-            for line, name in _page_anchors(page):
-                if line in by_line:
-                    found[by_line[line]] = (page.path, name)
-        return found
+    def _place(self, anchor: str) -> tuple[str, str] | None:
+        """(file, anchor there) of an anchor in the flat file; only pages that hold its heading are
+        read. Of a heading that stands on several pages the last one counts."""
+        if anchor not in self._found:
+            place = None
+            for line in self._lines.get(anchor, ()):
+                place = self._carried.get(line, place)
+            for page in self.pages if anchor in self._lines else ():
+                place = self._on_page(page, anchor) or place
+            self._found[anchor] = place
+        return self._found[anchor]
+
+    def _on_page(self, page: Page, anchor: str) -> tuple[str, str] | None:
+        lines = set(self._lines[anchor])
+        copies = [piece for piece in page.pieces if isinstance(piece, Copy)]
+        if not any(piece.start <= line + 1 <= piece.end for piece in copies for line in lines):
+            return None
+        if page.path not in self._read:
+            self._read[page.path] = list(_page_anchors(page))
+        names = [name for line, name in self._read[page.path] if line in lines]
+        return (page.path, names[-1]) if names else None
 
 
 def _page_anchors(page: Page) -> Iterator[tuple[int, str]]:

@@ -48,14 +48,6 @@ class Page:
         self.pieces[place:place] = [Generated(name, dict(params)) for name, params in lines]
         self.lines[at:at] = [fill(name, params) for name, params in lines]
 
-    def said(self) -> list[str]:
-        """The lines, generated ones left blank."""
-        pieces = ((piece, isinstance(piece, Copy)) for piece in self.pieces)
-        sizes = [(max(0, one.end - one.start + 1) if isinstance(one, Copy) else 1, own)
-                 for one, own in pieces]  # fmt: skip
-        own = [own for size, own in sizes for _ in range(size)]
-        return [line if mine else "" for line, mine in zip(self.lines, own, strict=True)]
-
     def is_fenced(self, piece: Copy) -> bool:
         """Whether a piece stands inside a generated fence."""
         place = next(number for number, one in enumerate(self.pieces) if one is piece)

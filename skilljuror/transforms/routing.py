@@ -7,6 +7,7 @@ from urllib.parse import quote
 from skilljuror.knowledge.classes import is_licence
 from skilljuror.knowledge.markdown import Document
 from skilljuror.knowledge.markers import KINDS, Embedded
+from skilljuror.models.plan import Copy
 from skilljuror.transforms.cues import (
     GENERIC,
     Mention,
@@ -106,14 +107,16 @@ class Routing:
         return unnamed(best_sentence(found, names), names).rstrip(" :")
 
     def _reference(self, reference: Reference) -> Row:
-        document = Document(reference.page.said())
         about = self._topics(reference.titles)
         general = about.lower() in GENERIC
         about = within(reference.above or (reference.unit if general else ""), about)
         file = reference.file
         told = self._told(self._mentions(file), self._names(file)) if file else ""
-        told = told or ("" if reference.merged else first_sentence(document))
-        told = told or ("" if about else first_sentence(document, least=1))
+        copies = [piece for piece in reference.page.pieces if isinstance(piece, Copy)]
+        ranges = [(piece.start - 1, piece.end) for piece in copies]
+        document = self.flat.document
+        told = told or ("" if reference.merged else first_sentence(document, ranges))
+        told = told or ("" if about else first_sentence(document, ranges, least=1))
         return _read_row(self._link(reference.page.path), about, told)
 
     def _parts(self) -> list[Row]:

@@ -126,11 +126,15 @@ class FlatSkill:
         only what a reader is told."""
         text, starts = self._readable
         found: set[int] = set()
-        for name in names:
-            place = text.find(name.lower())
+        wanted = {name.lower() for name in names}
+        for name in wanted:
+            if any(other in name for other in wanted - {name}):
+                continue
+            place = text.find(name)
             while place >= 0:
-                found.add(bisect_right(starts, place) - 1)
-                place = text.find(name.lower(), place + 1)
+                line = bisect_right(starts, place) - 1
+                found.add(line)
+                place = text.find(name, starts[line + 1])
         return sorted(found)
 
     def text(self, ranges: Sequence[Range]) -> str:
