@@ -247,7 +247,7 @@ class _Naming:
         """Those that name a file, or link to the marker that carries it; all in lower case."""
         numbers = {n for n in self._anchored if self._told[n].endswith(anchor)}
         place = self._text.find(name)
-        while place >= 0:
+        while place >= 0 and self._units:
             number = bisect_right(self._starts, place) - 1
             numbers.add(number)
             place = self._text.find(name, self._starts[number + 1])
