@@ -64,7 +64,7 @@ def build(
             if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
     if assay:
-        results = _assayed(results, out, len(sources) > 1)
+        results = _assayed(results, out, len(sources) > 1, jobs)
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
         from skilljuror.pipeline.builds import store_builds
@@ -80,14 +80,18 @@ def build(
     raise typer.Exit(_status(results))
 
 
-def _assayed(results: list[tuple[str, Any]], out: Path, many: bool) -> list[tuple[str, Any]]:
-    from skilljuror.pipeline.assay import keep_assay
+def _assayed(
+    results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
+) -> list[tuple[str, Any]]:
+    from skilljuror.pipeline.assay import keep_assays
 
-    return [
-        (name, result if isinstance(result, SkilljurorError) else keep_assay(folder))
+    folders = {
+        name: out / name if many else out
         for name, result in results
-        for folder in [out / name if many else out]
-    ]
+        if not isinstance(result, SkilljurorError)
+    }
+    kept = keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
+    return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
 
 
 def _asked(engine: str, model: str | None, api_base: str | None, out: Path) -> dict[str, Any]:

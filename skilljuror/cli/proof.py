@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
-from skilljuror.cli.output import emit, progress, table
+from skilljuror.cli.output import command, emit, progress, table
 
 
 def register(app: typer.Typer) -> None:
@@ -81,27 +81,31 @@ def _tell_diff(found: Any, html: Path | None) -> None:
 
 
 def assay(
-    builds: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Builds.")],
+    builds: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Builds or studies.")],
     sites: Annotated[
         int, typer.Option("--sites", min=1, help="Places per mutation and variant.")
     ] = 2,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the choice of places.")] = 0,
     policy: Annotated[str, typer.Option("--policy", help="strict or llm.")] = "llm",
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Put the counts into build.json, for reports.")
+    ] = False,
     jobs: Jobs = 1,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Plant drift and harmless edits into accepted variants: how many would the gates catch?"""
-    from skilljuror.pipeline.assay import assay_many
+    from skilljuror.pipeline.assay import Planting, assay_many
 
+    planting = Planting(policy, sites, seed)
     with progress(json) as listener:
-        report = assay_many(
-            builds, policy=policy, sites=sites, seed=seed, jobs=jobs, progress=listener
-        )
-    emit(report, json, lambda: _tell(report))
+        report = assay_many(builds, planting, jobs=jobs, keep=keep, progress=listener)
+    emit(report, json, lambda: _tell(report, builds, keep))
 
 
-def _tell(report: Any) -> None:
+def _tell(report: Any, builds: list[Path], keep: bool) -> None:
+    from skilljuror.pipeline.assay import power
+
     rows = [
         (
             "drift" if row.drift else "harmless", row.mutation, row.mutants, row.equivalent,
@@ -122,6 +126,11 @@ def _tell(report: Any) -> None:
     )
     table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
     print("flagged = a verdict other than pass; equivalent mutants are left out; 95 % intervals")
+    print(power(report))
+    if keep:
+        print("kept in build.json, and in the database where there is one")
+    else:
+        print(f"keep it for a report: {command('assay', *builds, '--keep')}")
 
 
 def explain(

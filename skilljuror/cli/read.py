@@ -1,5 +1,6 @@
 """Commands that read a study: show, report, query."""
 
+import shlex
 import sys
 import tempfile
 from enum import StrEnum
@@ -94,7 +95,10 @@ def query(
     if form is Format.parquet:
         _parquet(study, question, bound, out)
     else:
-        _print(_ask(study, question, bound), Format.json if json else form, out)
+        found = _ask(study, question, bound)
+        _print(found, Format.json if json else form, out)
+        if not found.rows:
+            _tell_empty(study, question)
 
 
 def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
@@ -102,6 +106,14 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
     from skilljuror.queries.run import run
 
     return run(database_of(study), question, **params)
+
+
+def _tell_empty(study: Path, question: str) -> None:
+    """What it means that there is no row, where the question knows."""
+    from skilljuror.queries.run import means
+
+    if meaning := means(question):
+        print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 
 def _params(pairs: list[str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from skilljuror.models.record import Record
 
@@ -64,6 +64,27 @@ class AgentChoice(Record):
     """Options of that agent."""
 
 
+class BuildChoice(Record):
+    """How the variants are built and weighed; further fields are options of the transforms."""
+
+    model_config = ConfigDict(extra="allow")
+
+    assay: bool = False
+    """Whether the gates are measured on every build of the study: known drift and harmless edits
+    are planted into its variants, and the report says how many of them the gates flagged."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of the transforms."""
+        return dict(self.model_extra or {})
+
+    @model_serializer(mode="wrap")
+    def _spare(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not asked for, so that the digest of an older plan stands."""
+        told: dict[str, Any] = dump(self)
+        return told if self.assay else {key: told[key] for key in told if key != "assay"}
+
+
 class StudyConfig(Record):
     """study.yaml: what a person writes."""
 
@@ -85,8 +106,8 @@ class StudyConfig(Record):
     """How trials are run."""
     agent: AgentChoice = AgentChoice()
     """Who runs them."""
-    build: dict[str, Any] = Field(default_factory=dict)
-    """Options of the transforms."""
+    build: BuildChoice = BuildChoice()
+    """How the variants are built and weighed."""
 
 
 class PlannedTask(Record):

@@ -1,7 +1,7 @@
 """Measure the gates on a build: plant drift and harmless changes, and see what is flagged."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import load_build
+from skilljuror.pipeline.build import load_build, source_of
+from skilljuror.pipeline.builds import builds_at, refresh_builds
 from skilljuror.pipeline.pool import each
 from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.pipeline.target import RECORD, VARIANTS
@@ -25,29 +26,47 @@ SOURCE = "origin"
 _SHOWN = 200
 
 
-def assay(build: Path, policy: str = "llm", *, sites: int = 2, seed: int = 0) -> AssayReport:
+def assay(
+    build: Path,
+    policy: str = "llm",
+    *,
+    sites: int = 2,
+    seed: int = 0,
+    source: Path | None = None,
+) -> AssayReport:
     """Change the variants of a build in every known way and count what the gates flag.
 
     Of each mutation up to `sites` places per variant are chosen by `seed`. A mutant counts as
     flagged when its verdict is not pass after the findings of the unchanged variant are waived.
     Equivalent mutants, which say the same line by line without white space, list markers and
-    emphasis, are counted apart. Raises StudyError for a folder that holds no build of the source.
+    emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
+    put together from a variant and its plan. Raises StudyError for a folder that holds no build.
     """
     record = load_build(build)
-    names = [one.variant for one in record.variants if not one.expected_findings]
-    if SOURCE not in names:
-        raise StudyError(
-            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(names)}; build it with them"
-        )
-    parent = load_bundle(build / VARIANTS / SOURCE, record.name)
+    made = {
+        one.variant: load_bundle(build / VARIANTS / one.variant, record.name)
+        for one in record.variants
+    }
+    parent = load_bundle(source, record.name) if source else _source(build, record, made)
     tally = _Tally()
     judged = {parent.digest}
-    for name in sorted(names):
-        variant = load_bundle(build / VARIANTS / name, record.name)
+    for name in sorted(one.variant for one in record.variants if not one.expected_findings):
+        variant = made[name]
         if variant.digest not in judged:
             judged.add(variant.digest)
             tally.add(_trials(parent, variant, name, (policy, sites, seed)), name)
     return tally.report(record.name, policy, sites, seed)
+
+
+def _source(build: Path, record: BuildRecord, made: dict[str, Bundle]) -> Bundle:
+    found = made.get(SOURCE) or source_of(record, made)
+    if found is None:
+        raise StudyError(
+            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(sorted(made))}, and no plan"
+            " tells the source from these; build it with them",
+            file=str(build),
+        )
+    return found
 
 
 Trial = tuple[str, Site, AuditResult | None]
@@ -151,50 +170,99 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
     )  # fmt: skip
 
 
+class Planting(NamedTuple):
+    """What is planted, and how it is judged."""
+
+    policy: str = "llm"
+    """Named policy of the verdicts."""
+    sites: int = 2
+    """Most places per mutation and variant."""
+    seed: int = 0
+    """Seed of the choice of places."""
+
+
+USUAL = Planting()
+"""What is planted where nobody says otherwise."""
+
+
 class _Work(NamedTuple):
     build: Path
-    policy: str
-    sites: int
-    seed: int
+    planting: Planting = USUAL
+    source: Path | None = None
 
 
 def assay_many(
     folders: Sequence[Path],
+    planting: Planting = USUAL,
     *,
-    policy: str = "llm",
-    sites: int = 2,
-    seed: int = 0,
     jobs: int = 1,
+    keep: bool = False,
     progress: Listener = silent,
 ) -> AssayReport:
-    """One report over builds, or over folders that hold builds. Raises StudyError for neither."""
-    work = [_Work(build, policy, sites, seed) for folder in folders for build in _builds(folder)]
-    reports = {}
-    for item, report in each(_assay_one, work, jobs):
-        reports[item.build] = report
-        progress(Progress("assay", len(reports), len(work), report.name))
-    ordered = [reports[item.build] for item in work]
-    return ordered[0] if len(ordered) == 1 else pooled(ordered)
+    """One report over builds, over folders that hold builds, or over studies.
+
+    Builds of one source with the same variants are measured and counted once. With `keep`, the
+    counts go into the record of every build, and into the databases that hold it. Raises StudyError
+    for a folder without a build.
+    """
+    builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
+    measured = list(_measured([_Work(build, planting) for build in builds], jobs, progress))
+    if keep:
+        for twins, report in measured:
+            for build in twins:
+                _keep(build, report)
+        refresh_builds(builds)
+    reports = [report for _, report in sorted(measured, key=lambda one: builds.index(one[0][0]))]
+    return reports[0] if len(reports) == 1 else pooled(reports)
+
+
+def keep_assays(
+    sources: Mapping[Path, Path | None], *, jobs: int = 1, progress: Listener = silent
+) -> dict[Path, BuildRecord]:
+    """Measure the gates on builds and put the counts into their records (build.json).
+
+    `sources` maps each build to its source; None where the build itself must give it.
+    """
+    work = [_Work(build, source=source) for build, source in sources.items()]
+    return {
+        build: _keep(build, report)
+        for twins, report in _measured(work, jobs, progress)
+        for build in twins
+    }
+
+
+def _measured(
+    work: Sequence[_Work], jobs: int, progress: Listener
+) -> Iterator[tuple[list[Path], AssayReport]]:
+    """(builds, their report) for builds of one source with the same variants, as they are done."""
+    twins: dict[tuple[int, tuple[str, ...]], list[_Work]] = {}
+    for one in work:
+        twins.setdefault(_content(load_build(one.build)), []).append(one)
+    largest_first = sorted(twins, reverse=True)
+    groups = {twins[key][0]: [one.build for one in twins[key]] for key in largest_first}
+    done = 0
+    for first, report in each(_assay_one, groups, min(jobs, len(groups))):
+        done += len(groups[first])
+        progress(Progress("assay", done, len(work), report.name))
+        yield groups[first], report
+
+
+def _content(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
+    """The size of a source, and what says that two builds are of it and hold the same variants."""
+    told = (f"{one.variant} {one.tree_digest}" for one in (record.source, *record.variants))
+    return record.source.tokens, tuple(sorted(told))
 
 
 def _assay_one(work: _Work) -> AssayReport:
-    return assay(work.build, work.policy, sites=work.sites, seed=work.seed)
+    policy, sites, seed = work.planting
+    return assay(work.build, policy, sites=sites, seed=seed, source=work.source)
 
 
-def _builds(folder: Path) -> list[Path]:
-    if (folder / RECORD).is_file():
-        return [folder]
-    found = sorted(path.parent for path in folder.glob(f"*/{RECORD}"))
-    if not found:
-        raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
-    return found
-
-
-def keep_assay(build: Path, *, sites: int = 2, seed: int = 0) -> BuildRecord:
-    """Measure the gates on a build and put the counts into its record (build.json)."""
-    report = assay(build, sites=sites, seed=seed)
-    kept = report.model_dump(mode="json", exclude={"slips"})
-    record = load_build(build).model_copy(update={"assay": kept})
+def _keep(build: Path, report: AssayReport) -> BuildRecord:
+    record = load_build(build)
+    told = report.model_copy(update={"name": record.name})
+    kept = told.model_dump(mode="json", exclude={"slips"})
+    record = record.model_copy(update={"assay": kept})
     write_record(build / RECORD, record)
     return record
 

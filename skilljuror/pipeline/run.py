@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from difflib import get_close_matches
 from multiprocessing import Pipe
 from pathlib import Path
 
@@ -27,7 +28,8 @@ from skilljuror.models.study import (
     StudyPlan,
     TrialRecord,
 )
-from skilljuror.pipeline.build import build_source
+from skilljuror.pipeline.assay import keep_assays
+from skilljuror.pipeline.build import build_source, load_build
 from skilljuror.pipeline.lock import only_run, workers_lock
 from skilljuror.pipeline.pool import ctrl_c_later, workers
 from skilljuror.pipeline.progress import Listener, Progress, silent
@@ -125,10 +127,12 @@ def _check_build(config: StudyConfig) -> None:
     wanted = {one.variant for one in config.conditions if one.variant}
     for name in sorted(wanted):
         resolve(TRANSFORMS, name, "variant")
-    if config.build and wanted <= TRANSFORMS.keys():
-        option = f"build.{min(config.build)}"
+    if config.build.options and wanted <= TRANSFORMS.keys():
+        name = min(config.build.options)
+        option = f"build.{name}"
+        guess = "did you mean 'assay'? " if get_close_matches(name, ["assay"]) else ""
         raise StudyError(
-            f"{option}: no option of the packaged variants, which the plan engine builds; take it"
+            f"{option}: {guess}no option of the packaged variants, which the plan engine builds; take it"
             " out (variants made with a model: `skilljuror build --engine … --out OUT/variants/TASK`"
             " first, then run into OUT)",
             field=option,
@@ -219,6 +223,8 @@ def _build_and_run(
     """Build what is not built, run what is not there; True when a person stopped it."""
     try:
         builds = _build(run, notes)
+        if run.plan.config.build.assay:
+            _assay(run, builds, jobs)
         pending = [_job(run, builds, one) for one in run.plan.trials if one.trial not in there]
         _run_all(run, place, pending, jobs)
     except KeyboardInterrupt:
@@ -250,6 +256,17 @@ def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]
     return builds
 
 
+def _assay(run: _Run, tasks: Collection[str], jobs: int) -> None:
+    """Measure the gates on the builds that nobody has measured yet."""
+    sources = {
+        run.folder.build(task.name): run.base / task.skills
+        for task in run.plan.tasks
+        if task.name in tasks
+    }
+    missing = {build: sources[build] for build in sources if load_build(build).assay is None}
+    keep_assays(missing, jobs=jobs, progress=run.listener)
+
+
 def _offered(
     run: _Run, task: PlannedTask, record: BuildRecord, wanted: list[str]
 ) -> dict[str, VariantManifest]:
@@ -275,7 +292,7 @@ def _build_task(run: _Run, task: PlannedTask, wanted: list[str]) -> BuildRecord:
         whole = {one.variant for one in record.variants} >= set(wanted)
         if (same and whole) or record.engine != "plan" or run.folder.finished_trials():
             return _of_source(record, task, target, same)
-    return build_source(source, target, variants=wanted, options=run.plan.config.build)
+    return build_source(source, target, variants=wanted, options=run.plan.config.build.options)
 
 
 def _of_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:

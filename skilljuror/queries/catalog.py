@@ -27,6 +27,8 @@ class Query(NamedTuple):
     """Parameters with their defaults; None is null."""
     read: str
     """How to read the numbers; "" when nothing needs saying."""
+    empty: str
+    """What it means that there is no row, and how to get some; "" when nothing needs saying."""
     definitions: dict[str, str]
     """What single columns are."""
     sql: str
@@ -48,6 +50,7 @@ def read_query(path: Path) -> Query:
         columns=tuple(_listed(head["columns"])),
         params=dict(map(_param, _listed(head.get("params", "")))),
         read=head.get("read", ""),
+        empty=head.get("empty", ""),
         definitions={
             name.removeprefix("column "): text
             for name, text in head.items()

@@ -45,6 +45,11 @@ def query(name: str) -> Query:
     return found
 
 
+def means(question: str) -> str:
+    """What it means that a question has no answer; "" for SQL, and where nothing needs saying."""
+    return query(question).empty if NAME.fullmatch(question) else ""
+
+
 def run(source: Source, question: str, **params: Any) -> Result:
     """The answer to a named question, or to SQL: whatever is not a single word.
 

@@ -8,7 +8,7 @@ LONGEST = 240
 """Characters of a text that a cell shows; the CSV has them all."""
 _SHARES = (
     "_rate", "_rate_all", "_share", "share", "_share_pooled", "coverage", "strict_given_runtime",
-    "units_share_low", "units_share_high",
+    "units_share_low", "units_share_high", "rate_low", "rate_high",
 )  # fmt: skip
 _POINTS = ("delta", "delta_rate", "delta_pass", "delta_runtime")
 _SIGNED = ("delta_", "difference")

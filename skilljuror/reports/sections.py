@@ -29,6 +29,8 @@ class Section(NamedTuple):
     """Its tables."""
     figures: tuple[str, ...] = ()
     """Names of its figures."""
+    says: tuple[str, ...] = ()
+    """Names of what it says of the numbers before its tables (`sentences.SENTENCES`)."""
 
 
 STUDY = (
@@ -39,6 +41,14 @@ STUDY = (
         "alone.",
         (
             Panel("gates"),
+            Panel("gate_power", (
+                "kind", "policy", "assayed", "builds", "planted", "flagged", "failed",
+                "flagged_rate", "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
+            )),
+            Panel("assay", (
+                "kind", "mutation", "planted", "flagged", "failed", "flagged_rate",
+                "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
+            ), folded=True),
             Panel("variant_sizes"),
             Panel("pd_item_counts"),
             Panel("finding_counts"),
@@ -50,6 +60,7 @@ STUDY = (
             Panel("findings", folded=True),
             Panel("builds", folded=True),
         ),
+        says=("gate_power",),
     ),
     Section(
         "rq2", "RQ2 · Does layout change outcome and cost?",

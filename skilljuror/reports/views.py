@@ -8,6 +8,9 @@ from skilljuror.reports.canvas import Drawing
 from skilljuror.reports.computed import COMPUTED, SOURCE
 from skilljuror.reports.formatting import DASH, is_number, label, shown
 from skilljuror.reports.sections import Panel, Section
+from skilljuror.reports.sentences import SENTENCES, Said
+
+NO_ROWS = "Nothing to show: the database has no rows for this."
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class TableView:
     """Its heading."""
     read: str
     """How to read it."""
+    empty: str
+    """What to say where it has no rows."""
     grain: str
     """What one row is."""
     columns: tuple[Column, ...]
@@ -74,6 +79,8 @@ class SectionView:
     """Heading."""
     lead: str
     """First sentences."""
+    said: tuple[Said, ...]
+    """What the numbers come to."""
     tables: tuple[TableView, ...]
     """Its tables."""
     figures: tuple[Drawing, ...]
@@ -83,7 +90,8 @@ class SectionView:
 def section_view(ask: Ask, section: Section, figures: list[Drawing]) -> SectionView:
     """A section with its answers filled in; tables without rows say so."""
     tables = tuple(table_view(ask, panel) for panel in section.panels)
-    return SectionView(section.anchor, section.title, section.lead, tables, tuple(figures))
+    said = tuple(one for name in section.says for one in SENTENCES[name](ask))
+    return SectionView(section.anchor, section.title, section.lead, said, tables, tuple(figures))
 
 
 def table_view(ask: Ask, panel: Panel) -> TableView:
@@ -97,6 +105,7 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
         name=panel.query,
         question=asked.question,
         read=asked.read,
+        empty=asked.empty or NO_ROWS,
         grain=asked.grain,
         columns=tuple(
             Column(name, label(name), asked.definitions.get(name, ""), numeric[name])

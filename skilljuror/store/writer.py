@@ -53,6 +53,10 @@ class Store:
                 self._delete_matching(table, {"build": names})
                 self._insert(table, records)
 
+    def builds(self) -> set[str]:
+        """Names of the builds that are held."""
+        return {name for (name,) in self._connection.execute("SELECT build FROM builds").fetchall()}
+
     def put_trials(self, trials: Sequence[TrialRecord]) -> None:
         """Finished trials."""
         self._put(tables.TRIALS, _last(trials, "trial"))

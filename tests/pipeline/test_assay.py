@@ -1,11 +1,18 @@
+import shutil
+
 import pytest
 
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
+from skilljuror.files import RunFolder, write_record
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.models.gate import AssayReport
-from skilljuror.pipeline.assay import assay, keep_assay, pooled, power
+from skilljuror.pipeline.assay import Planting, assay, assay_many, keep_assays, pooled, power
 from skilljuror.pipeline.build import build_source, load_build, verify_build
+from skilljuror.pipeline.builds import read_builds, refresh_builds
+from skilljuror.queries.run import run
+from skilljuror.store import open_write
+from tests.corpus_bundles.corpus import write
 from tests.gates.pairs import SOURCE
 
 
@@ -57,17 +64,82 @@ def test_a_folder_without_a_build_is_named(tmp_path):
         assay(tmp_path)
 
 
-def test_a_build_without_its_source_says_what_it_has(tmp_path):
-    write_bundle(SOURCE.files, tmp_path / "forms")
-    build_source(tmp_path / "forms" / "forms", tmp_path / "build", variants=["baseline"])
+def test_without_the_origin_the_source_is_put_together_from_a_plan(tmp_path):
+    source = written(tmp_path)
+    build_source(source, tmp_path / "build", variants=["baseline", "pd"])
+    found = assay(tmp_path / "build", sites=1)
+    assert found.slips == ()
+    assert found == assay(tmp_path / "build", sites=1, source=source)
+
+
+def test_a_build_that_cannot_tell_its_source_says_what_it_has(tmp_path):
+    build_source(written(tmp_path), tmp_path / "build", variants=["baseline"])
+    unplanned = load_build(tmp_path / "build").model_copy(update={"plans": {}})
+    write_record(tmp_path / "build" / "build.json", unplanned)
     with pytest.raises(StudyError, match="no variant 'origin', only baseline"):
         assay(tmp_path / "build")
 
 
-def test_a_kept_assay_stands_in_the_record_and_is_told_in_one_sentence(tmp_path):
-    write_bundle(SOURCE.files, tmp_path / "forms")
-    build_source(tmp_path / "forms" / "forms", tmp_path / "build")
-    record = keep_assay(tmp_path / "build", sites=1)
+def written(folder):
+    """The source on disk."""
+    write_bundle(SOURCE.files, folder / "forms")
+    return folder / "forms" / "forms"
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """A study of three tasks, two of them with the same source, without an assay: its folder."""
+    folder = tmp_path_factory.mktemp("kept")
+    other = write("report", folder / "other")
+    for task, source in (
+        ("one", written(folder)),
+        ("two", folder / "forms/forms"),
+        ("three", other),
+    ):
+        build_source(source, folder / "study/variants" / task, variants=["baseline"])
+    with open_write(RunFolder(folder / "study").database) as store:
+        store.put_builds(read_builds(folder / "study/variants", ["one", "two", "three"]))
+    return folder / "study"
+
+
+def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
+    before = (kept / "variants/one/build.json").read_bytes()
+    found = assay_many([kept], Planting(sites=1), jobs=2)
+    assert found.name == "2 sources"
+    one, three = (assay(kept / "variants" / name, sites=1) for name in ("one", "three"))
+    assert found.rows == pooled([one, three]).rows
+    assert (kept / "variants/one/build.json").read_bytes() == before
+    assert run(RunFolder(kept).database, "gate_power").rows == []
+
+
+def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tmp_path):
+    study = tmp_path / "study"
+    shutil.copytree(kept, study)
+    found = assay_many([study], Planting(sites=1), keep=True)
+    for name in ("one", "two", "three"):
+        told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
+        assert (told.sites, told.slips) == (1, ())
+        assert verify_build(study / "variants" / name) == ()
+    drift, _ = run(RunFolder(study).database, "gate_power").records()
+    assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
+    assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
+    share = f"{drift['flagged']} of {drift['planted']} planted drifts"
+    assert power(found).startswith(
+        f"this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
+    )
+
+
+def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
+    build_source(written(tmp_path), tmp_path / "many" / "mine", variants=["baseline"])
+    with open_write(RunFolder(tmp_path / "many").database):
+        pass
+    assert refresh_builds([tmp_path / "many" / "mine"]) == []
+    assert run(RunFolder(tmp_path / "many").database, "builds").rows == []
+
+
+def test_kept_assays_are_told_in_one_sentence(tmp_path):
+    build_source(written(tmp_path), tmp_path / "build", variants=["baseline"])
+    (record,) = keep_assays({tmp_path / "build": None}).values()
     assert record == load_build(tmp_path / "build")
     report = AssayReport.model_validate(record.assay)
     assert power(report).startswith("this audit caught ")

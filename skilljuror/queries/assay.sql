@@ -1,0 +1,42 @@
+-- question: Which kinds of planted change do the gates catch?
+-- section: RQ1
+-- grain: one row is one kind of change, under one policy
+-- columns: policy, kind, mutation, planted, equivalent, flagged, failed, flagged_rate,
+--   flagged_rate_reason, rate_low, rate_high
+-- read: A kind without a place in these texts could not be tried, which says nothing about the gates.
+-- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
+--   `build: {assay: true}` in the study file of the next run.
+-- column kind: drift changes what an agent must do, a harmless edit does not
+-- column mutation: what was changed, one change at a time
+-- column planted: changes made and judged
+-- column equivalent: changes left out, since the text says the same without white space, list markers
+--   and emphasis
+-- column flagged: verdict review or fail
+-- column rate_low: lower end of Wilson's 95 % interval, every change weighing the same
+-- column rate_high: upper end of the same
+WITH counts AS (
+    SELECT
+        policy, drift, mutation,
+        CAST(sum(planted) AS BIGINT) AS planted,
+        CAST(sum(equivalent) AS BIGINT) AS equivalent,
+        CAST(sum(flagged) AS BIGINT) AS flagged,
+        CAST(sum(failed) AS BIGINT) AS failed
+    FROM assays GROUP BY policy, drift, mutation
+),
+shares AS (
+    SELECT
+        *,
+        flagged / nullif(planted, 0) AS p,
+        3.8414588206941285 / nullif(planted, 0) AS s  -- squared normal quantile / planted
+    FROM counts
+)
+SELECT
+    policy,
+    if(drift, 'drift', 'harmless') AS kind,
+    mutation, planted, equivalent, flagged, failed,
+    p AS flagged_rate,
+    if(planted = 0, 'no place for it', NULL) AS flagged_rate_reason,
+    if(p = 0, 0, (p + s / 2 - sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_low,
+    if(p = 1, 1, (p + s / 2 + sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_high
+FROM shares
+ORDER BY policy, kind, mutation;

@@ -1,0 +1,53 @@
+-- question: How much planted drift would the gates have caught, and how much else do they flag?
+-- section: RQ1
+-- grain: one row is drift or harmless edits, under one policy
+-- columns: policy, kind, assayed, builds, pooled, planted, equivalent, flagged, failed,
+--   flagged_rate, flagged_rate_reason, rate_low, rate_high
+-- read: Known changes were planted into the variants, one at a time, and judged by the gates as any
+--   variant is. Drift changes what an agent must do and should be flagged; a harmless edit should not.
+--   It measures changes of these kinds alone.
+-- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
+--   `build: {assay: true}` in the study file of the next run.
+-- column assayed: builds with an assay, or with the source and variants of one that has
+-- column builds: builds in all; where assayed is less, the others are not in these figures
+-- column pooled: assays that are counted; builds of one source with the same variants count once
+-- column planted: changes made and judged
+-- column equivalent: changes left out, since the text says the same without white space, list markers
+--   and emphasis
+-- column flagged: verdict review or fail
+-- column rate_low: lower end of Wilson's 95 % interval, every change weighing the same
+-- column rate_high: upper end of the same
+WITH held AS (
+    SELECT policy, CAST(sum(builds) AS BIGINT) AS assayed, count(*) AS pooled
+    FROM (SELECT DISTINCT policy, build, builds FROM assays)
+    GROUP BY policy
+),
+counts AS (
+    SELECT
+        policy, drift,
+        CAST(sum(planted) AS BIGINT) AS planted,
+        CAST(sum(equivalent) AS BIGINT) AS equivalent,
+        CAST(sum(flagged) AS BIGINT) AS flagged,
+        CAST(sum(failed) AS BIGINT) AS failed
+    FROM assays GROUP BY policy, drift
+),
+shares AS (
+    SELECT
+        *,
+        flagged / nullif(planted, 0) AS p,
+        3.8414588206941285 / nullif(planted, 0) AS s  -- squared normal quantile / planted
+    FROM counts
+)
+SELECT
+    policy,
+    if(drift, 'drift', 'harmless') AS kind,
+    h.assayed,
+    (SELECT count(*) FROM builds) AS builds,
+    h.pooled,
+    planted, equivalent, flagged, failed,
+    p AS flagged_rate,
+    if(planted = 0, 'no place for any', NULL) AS flagged_rate_reason,
+    if(p = 0, 0, (p + s / 2 - sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_low,
+    if(p = 1, 1, (p + s / 2 + sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_high
+FROM shares JOIN held AS h USING (policy)
+ORDER BY policy, kind;
