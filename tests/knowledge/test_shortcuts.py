@@ -12,7 +12,7 @@ from skilljuror.knowledge.origin import _Naming
 from skilljuror.models.knowledge import Unit
 
 COMMON = ["the", "the", "the", "of", "of", "and"]
-words = st.lists(st.sampled_from(COMMON + ["kiln", "cone", "glaze", "ash", "oxide"]), max_size=12)
+words = st.lists(st.sampled_from([*COMMON, "kiln", "cone", "glaze", "ash", "oxide"]), max_size=12)
 
 
 def _long_way(mine: list[str], others: list[list[str]]) -> list[int]:
