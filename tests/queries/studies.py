@@ -1,15 +1,23 @@
 """Fabricated studies to ask questions of; every expected answer is worked out by hand."""
 
 from pathlib import Path
+from typing import Any
 
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
+from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.store import fabricated as fake
 
 ALPHA, BETA = "alpha", "beta"
+
+
+def rows(study: Path, question: str, *columns: str, **params: Any) -> list[tuple[Any, ...]]:
+    """The chosen columns of every row of an answer."""
+    found = run(study, question, **params).records()
+    return [tuple(row[name] for name in columns) for row in found]
 
 
 def small_study(folder: Path) -> Path:

@@ -1,25 +1,15 @@
 """Answers worked out by hand on the small fabricated study (tests/queries/studies.py)."""
 
-from typing import Any
-
 import pytest
 
-from skilljuror.models.ingest import OfferedRow
-from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.queries.studies import small_study
+from tests.queries.studies import rows, small_study
 from tests.store import fabricated as fake
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
     return small_study(tmp_path_factory.mktemp("small"))
-
-
-def rows(study, question, *columns, **params):
-    """The chosen columns of every row."""
-    found = run(study, question, **params).records()
-    return [tuple(row[name] for name in columns) for row in found]
 
 
 def test_outcomes_divide_by_the_planned_frame(study):
@@ -287,157 +277,6 @@ def test_first_use_says_when_and_how(study):
     columns = ("run", "first_step", "first_share", "kind", "uses", "resources", "yes", "returned")
     found = {row[0]: row[1:] for row in rows(study, "first_use", *columns)}
     assert found["alpha__pd__1"] == (1, 0.05, "read", 3, 2, 2, 2)
-
-
-def test_gates_and_layout_items(study):
-    columns = ("gate", "variant", "builds", "passed", "review", "compared")
-    assert rows(study, "gates", *columns)[1] == ("knowledge", "pd", 2, 1, 1, 14)
-    assert rows(study, "pd_item_counts", "item", "passed") == [
-        ("PD-1", 2),
-        ("PD-2", 2),
-        ("PD-3", 2),
-    ]
-
-
-def test_a_layout_item_without_a_gate_is_unanswered(tmp_path):
-    path = tmp_path / "study.duckdb"
-    record, _ = fake.build("alpha")
-    with open_write(path) as store:
-        store.put_builds([(record, [])])
-    assert rows(path, "pd_items", "item", "passed") == [
-        ("PD-1", True), ("PD-2", True), ("PD-3", None),
-    ]  # fmt: skip
-
-
-def test_a_long_root_fails_the_first_item(study):
-    assert rows(study, "pd_item_counts", "failed", max_root_lines="9")[0] == (2,)
-
-
-def test_sizes_compare_with_the_source(study):
-    columns = ("variant", "builds", "tokens_of_source", "root_share", "passed")
-    assert rows(study, "variant_sizes", *columns) == [
-        ("source", 2, 1.0, 0.5, None),
-        ("baseline", 2, 0.5, 1.0, 2),
-        ("pd", 2, 1.0, 0.5, 1),
-    ]
-
-
-CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
-    "skill_offered_in_no_skill_arm": ("no-skill", {}),
-    "skill_not_offered": ("pd", {}),
-    "other_variants_file": ("baseline", {}),
-    "skill_in_no_skill_arm": ("no-skill", {}),
-    "other_variant": ("pd", {"variant": "baseline"}),
-    "variant_changed": ("pd", {"variant_digest": "0" * 64}),
-    "substrate_changed": ("pd", {"substrate_digest": "other"}),
-    "other_plan": ("pd", {"config_digest": "other"}),
-}
-
-
-LOGGED: dict[str, dict[str, Any]] = {
-    "skill_in_no_skill_arm": {"offered": None},
-    "skill_offered_in_no_skill_arm": {"events": ()},
-    "skill_not_offered": {"offered": (OfferedRow("t1", "unused", False),)},
-    "other_variants_file": {
-        "events": (fake.event("t1", resource="references/a.md", phantom=True),),
-    },
-}
-"""What the log of such a trial shows, where it is more than one read of SKILL.md."""
-
-
-@pytest.mark.parametrize("flag", CONTAMINATED)
-def test_contamination_is_flagged(tmp_path, flag):
-    condition, fields = CONTAMINATED[flag]
-    path = tmp_path / "study.duckdb"
-    trial = fake.trial("alpha", condition, **fields)
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"]))
-        store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
-        run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
-        store.put_ingested([fake.replaced(run, **LOGGED.get(flag, {}))])
-    found = rows(path, "quality_flags", "flag", "kind", "trial")
-    assert (flag, "contamination", trial.trial) in found
-    assert len([row for row in found if row[1] == "contamination"]) == 1
-
-
-HARMLESS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a clean trial": ("pd", {}),
-    "a skill of the agent itself is offered": (
-        "no-skill", {"events": (), "offered": (OfferedRow("t1", "csv-report", True),)},
-    ),
-    "a skill of nobody's is offered": (
-        "no-skill", {"events": (), "offered": (OfferedRow("t1", "unused", False),)},
-    ),
-    "the log does not say what was offered": ("pd", {"offered": None}),
-    "a plugin's name stands before the skill": (
-        "pd", {"offered": (OfferedRow("t1", "plugin:csv-report", False),)},
-    ),
-    "a path of another variant is tried in vain": (
-        "baseline",
-        {"events": (
-            fake.event("t1", resource="references/a.md", phantom=True, content_exposed="none"),
-        )},
-    ),
-    "a path of no variant shows something": (
-        "baseline", {"events": (fake.event("t1", resource="notes.md", phantom=True),)},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", HARMLESS)
-def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
-    condition, logged = HARMLESS[case]
-    path = tmp_path / "study.duckdb"
-    trial = fake.trial("alpha", condition)
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"]))
-        store.put_builds([fake.build("alpha")])
-        store.put_trials([trial])
-        run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
-        store.put_ingested([fake.replaced(run, **logged)])
-    assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
-
-
-def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [
-        fake.trial("alpha", "pd", 1, status="error", reward=None, exception="Broken"),
-        fake.trial("alpha", "pd", 2),
-    ]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], conditions=["pd", "baseline"], trials=2))
-        store.put_trials(trials)
-        store.put_ingested([fake.run("t2", trial=trials[1].trial, complete=False)])
-    found = rows(path, "quality_flags", "flag", "kind", "trial", "detail")
-    name = trials[0].trial
-    assert {row[0]: row[1:] for row in found if row[2] == name} == {
-        "unfinished": ("circumstance", name, "error"),
-        "exception": ("circumstance", name, "Broken"),
-        "no_readable_log": ("circumstance", name, "error"),
-    }
-    assert ("log_cut_off", "circumstance", trials[1].trial, "4 steps") in found
-    missing = {row[2] for row in found if row[0] == "unfinished" and row[3] == "missing"}
-    assert missing == {"alpha__baseline__1", "alpha__baseline__2"}
-
-
-def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
-    path = tmp_path / "study.duckdb"
-    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
-    events = [
-        fake.event("t1", 0, kind="activate", via="skill-tool", ok=False),
-        fake.event("t1", 1, phantom=True, resource="x.md"),
-        fake.event("t1", 2, kind="edit"),
-    ]
-    with open_write(path) as store:
-        store.put_plan(fake.plan(["alpha"], trials=2))
-        store.put_trials(trials)
-        store.put_ingested([fake.run("t1", trial=trials[0].trial, events=events, complete=False)])
-        store.put_ingested([fake.run("t2", trial=trials[1].trial)])
-    kinds = {row[0]: row[1] for row in rows(path, "quality_flags", "flag", "kind")}
-    assert {"activation_failed", "wrong_paths", "skill_edited", "skill_unread"} <= set(kinds)
-    assert kinds["log_cut_off"] == "circumstance"
-    assert "contamination" not in kinds.values()
 
 
 def test_nulls_tell_why(study):

@@ -3,14 +3,14 @@
 Nothing in here was measured; every figure exists to be recomputed by a person.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
 
 from skilljuror.models.build import BuildRecord, FileDigest, VariantManifest
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
-from skilljuror.models.gate import Finding, GateResult
+from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
 from skilljuror.models.measure import Measure, Verdict
 from skilljuror.models.study import (
@@ -204,6 +204,32 @@ def build(name: str = "alpha", verdict: str = "pass") -> tuple[BuildRecord, list
         _gate("knowledge", "pd", verdict, () if verdict == "pass" else (finding,)),
     ]
     return record, results
+
+
+def assayed(
+    name: str,
+    rows: Mapping[str, tuple[int, int]],
+    *,
+    source: str = DIGEST,
+    harmless: Collection[str] = (),
+    **fields: Any,
+) -> tuple[BuildRecord, list[GateResult]]:
+    """A build with an assay: mutation -> (changes planted, flagged); `source` tells sources apart.
+
+    One more of each kind was equivalent; half of what was flagged failed.
+    """
+    record, results = build(name)
+    found = tuple(
+        AssayRow(
+            mutation=mutation, drift=mutation not in harmless, mutants=planted, equivalent=1,
+            flagged=flagged, failed=flagged // 2, rate=None, low=None, high=None,
+        )
+        for mutation, (planted, flagged) in rows.items()
+    )  # fmt: skip
+    defaults: dict[str, Any] = {"name": name, "policy": "llm", "seed": 0, "sites": 2, "rows": found}
+    report = AssayReport(**(defaults | fields)).model_dump(mode="json", exclude={"slips"})
+    digest = record.source.model_copy(update={"tree_digest": source})
+    return record.model_copy(update={"assay": report, "source": digest}), results
 
 
 def _gate(
