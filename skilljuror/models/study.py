@@ -69,9 +69,10 @@ class BuildChoice(Record):
 
     model_config = ConfigDict(extra="allow")
 
-    assay: bool = False
-    """Whether the gates are measured on every build of the study: known drift and harmless edits
-    are planted into its variants, and the report says how many of them the gates flagged."""
+    assay: int = Field(default=0, ge=0, le=1000)
+    """Measure the gates on every build of the study: known drift and harmless edits are planted
+    into its variants, in up to so many places for each kind of change and variant, and the report
+    says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
 
     @property
     def options(self) -> dict[str, Any]:

@@ -217,13 +217,17 @@ def assay_many(
 
 
 def keep_assays(
-    sources: Mapping[Path, Path | None], *, jobs: int = 1, progress: Listener = silent
+    sources: Mapping[Path, Path | None],
+    planting: Planting = USUAL,
+    *,
+    jobs: int = 1,
+    progress: Listener = silent,
 ) -> dict[Path, BuildRecord]:
     """Measure the gates on builds and put the counts into their records (build.json).
 
     `sources` maps each build to its source; None where the build itself must give it.
     """
-    work = [_Work(build, source=source) for build, source in sources.items()]
+    work = [_Work(build, planting, source) for build, source in sources.items()]
     return {
         build: _keep(build, report)
         for twins, report in _measured(work, jobs, progress)

@@ -28,7 +28,7 @@ from skilljuror.models.study import (
     StudyPlan,
     TrialRecord,
 )
-from skilljuror.pipeline.assay import keep_assays
+from skilljuror.pipeline.assay import Planting, keep_assays
 from skilljuror.pipeline.build import build_source, load_build
 from skilljuror.pipeline.lock import only_run, workers_lock
 from skilljuror.pipeline.pool import ctrl_c_later, workers
@@ -223,8 +223,8 @@ def _build_and_run(
     """Build what is not built, run what is not there; True when a person stopped it."""
     try:
         builds = _build(run, notes)
-        if run.plan.config.build.assay:
-            _assay(run, builds, jobs)
+        if sites := run.plan.config.build.assay:
+            _assay(run, builds, sites, jobs)
         pending = [_job(run, builds, one) for one in run.plan.trials if one.trial not in there]
         _run_all(run, place, pending, jobs)
     except KeyboardInterrupt:
@@ -256,7 +256,7 @@ def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]
     return builds
 
 
-def _assay(run: _Run, tasks: Collection[str], jobs: int) -> None:
+def _assay(run: _Run, tasks: Collection[str], sites: int, jobs: int) -> None:
     """Measure the gates on the builds that nobody has measured yet."""
     sources = {
         run.folder.build(task.name): run.base / task.skills
@@ -264,7 +264,7 @@ def _assay(run: _Run, tasks: Collection[str], jobs: int) -> None:
         if task.name in tasks
     }
     missing = {build: sources[build] for build in sources if load_build(build).assay is None}
-    keep_assays(missing, jobs=jobs, progress=run.listener)
+    keep_assays(missing, Planting(sites=sites), jobs=jobs, progress=run.listener)
 
 
 def _offered(

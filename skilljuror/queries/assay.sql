@@ -5,7 +5,7 @@
 --   flagged_rate_reason, rate_low, rate_high
 -- read: A kind without a place in these texts could not be tried, which says nothing about the gates.
 -- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
---   `build: {assay: true}` in the study file of the next run.
+--   `build: {assay: 2}` in the study file of the next run.
 -- column kind: drift changes what an agent must do, a harmless edit does not
 -- column mutation: what was changed, one change at a time
 -- column planted: changes made and judged

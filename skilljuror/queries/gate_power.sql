@@ -7,7 +7,7 @@
 --   variant is. Drift changes what an agent must do and should be flagged; a harmless edit should not.
 --   It measures changes of these kinds alone.
 -- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
---   `build: {assay: true}` in the study file of the next run.
+--   `build: {assay: 2}` in the study file of the next run.
 -- column assayed: builds with an assay, or with the source and variants of one that has
 -- column builds: builds in all; where assayed is less, the others are not in these figures
 -- column pooled: assays that are counted; builds of one source with the same variants count once
