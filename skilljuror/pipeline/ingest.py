@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
 from skilljuror.files import RunFolder, append_jsonl, read_record
-from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.ingest import SourceRow
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.discover import discover, families_at, families_of
@@ -31,6 +31,7 @@ from skilljuror.pipeline.rows import unread_row
 from skilljuror.pipeline.trials import is_planned, read_trial
 from skilljuror.queries.run import run
 from skilljuror.store import Store, open_read, open_write
+from skilljuror.store.runs import RunColumns, run_columns
 
 __all__ = ["IngestSummary", "ingest_logs", "ingest_trials", "is_planned", "usual_folders"]
 
@@ -88,14 +89,13 @@ class _Tally:
         self.reasons: Counter[str] = Counter()
         self.failures: list[tuple[str, str]] = []
 
-    def runs(self, runs: Iterable[Ingested]) -> None:
+    def runs(self, found: RunColumns) -> None:
         """Count runs."""
-        for one in runs:
-            if one.trajectory is not None:
-                self.trajectories += 1
-                self.steps += one.trajectory.steps + one.trajectory.sub_steps
-            self.events += len(one.events)
-            self.skills.update(event.skill for event in one.events)
+        logged, events = found["trajectories"], found["events"]
+        self.trajectories += len(logged["trajectory"])
+        self.steps += sum(logged["steps"]) + sum(logged["sub_steps"])
+        self.events += len(events["event"])
+        self.skills.update(events["skill"])
 
     def sources(self, rows: Iterable[SourceRow]) -> None:
         """Count files."""
@@ -151,11 +151,11 @@ class _Before:
         self,
         store: Store,
         sources: Iterable[SourceRow],
-        runs: Sequence[Ingested],
+        runs: Iterable[str] = (),
         parts: Sequence[str] = (),
     ) -> None:
         """Take out runs that their files no longer give, and files that are now parts of others."""
-        self._given.update(one.trajectory.trajectory for one in runs if one.trajectory)
+        self._given.update(runs)
         paths = [*(row.path for row in sources), *parts] if self._keys else []
         once = [key for path in paths for key in self._keys.pop(path, ())]
         stale = [key for key in once if key not in self._given]
@@ -172,7 +172,7 @@ class _TrialJob(Struct, frozen=True):
 class _TrialRows(Struct, frozen=True):
     record: TrialRecord
     sources: tuple[SourceRow, ...]
-    run: Ingested
+    runs: RunColumns
 
 
 def ingest_trials(
@@ -194,7 +194,7 @@ def ingest_trials(
         store.put_plan(plan)
         store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
         done = 0
-        for batch in _batches(in_order(_read_trial, work, jobs), _rows_of_trial):
+        for batch in _batches(in_order(_read_trial, work, jobs), _rows):
             paths -= _put_trials(store, tally, [rows for _, rows in batch])
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
@@ -213,14 +213,15 @@ def _before(database: Path) -> tuple[set[str], set[str]]:
 
 def _put_trials(store: Store, tally: _Tally, rows: Sequence[_TrialRows]) -> set[str]:
     """Put trials; the paths of their files."""
-    store.forget([row.record.trial for row in rows if row.run.trajectory is None])
+    store.forget([row.record.trial for row in rows if not row.runs["trajectories"]["trajectory"]])
     store.put_trials([row.record for row in rows])
     sources = [source for row in rows for source in row.sources]
     store.put_sources(sources)
-    store.put_ingested([row.run for row in rows])
+    store.put_runs(row.runs for row in rows)
     tally.trials += len(rows)
     tally.sources(sources)
-    tally.runs(row.run for row in rows)
+    for row in rows:
+        tally.runs(row.runs)
     return {source.path for source in sources}
 
 
@@ -230,7 +231,7 @@ def _read_trial(job: _TrialJob) -> _TrialRows:
         job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
         count_tokens=job.count_tokens,
     )  # fmt: skip
-    return _TrialRows(trial.record, trial.sources, found)
+    return _TrialRows(trial.record, trial.sources, run_columns([found]))
 
 
 def ingest_logs(
@@ -269,13 +270,13 @@ def ingest_logs(
     tally = _Tally()
     with open_write(folder.database) as store:
         unread = [unread_row(one) for one in found if one.format is None]
-        before.forget(store, unread, ())
+        before.forget(store, unread)
         store.put_sources(unread)
         tally.sources(unread)
         done = 0
         work = partial(read_portion, count_tokens=count_tokens)
-        for batch in _batches(in_order(work, portions(groups), jobs), _rows_of_logs):
-            _put_logs(store, tally, before, [answer for _, answers in batch for answer in answers])
+        for batch in _batches(in_order(work, portions(groups), jobs), _rows):
+            _put_logs(store, tally, before, [answer for _, answer in batch])
             done += sum(len(portion) for portion, _ in batch)
             progress(Progress("ingest", done, len(groups)))
     append_jsonl(folder.sources_file, {"paths": [str(path.resolve()) for path in paths]})
@@ -284,12 +285,13 @@ def ingest_logs(
 
 def _put_logs(store: Store, tally: _Tally, before: _Before, answers: Sequence[ReadLogs]) -> None:
     sources = [row for answer in answers for row in answer.sources]
-    runs = [one for answer in answers for one in answer.runs]
-    before.forget(store, sources, runs, [part for answer in answers for part in answer.parts])
+    keys = [key for answer in answers for key in answer.runs["trajectories"]["trajectory"]]
+    before.forget(store, sources, keys, [part for answer in answers for part in answer.parts])
     store.put_sources(sources)
-    store.put_ingested(runs)
+    store.put_runs(answer.runs for answer in answers)
     tally.sources(sources)
-    tally.runs(runs)
+    for answer in answers:
+        tally.runs(answer.runs)
 
 
 def _batches(
@@ -308,16 +310,10 @@ def _batches(
         yield batch
 
 
-def _rows_of_trial(read: _TrialRows) -> int:
-    return _rows(read.run)
-
-
-def _rows_of_logs(answers: Sequence[ReadLogs]) -> int:
-    return sum(_rows(run) for answer in answers for run in answer.runs)
-
-
-def _rows(run: Ingested) -> int:
-    return len(run.steps) + len(run.events) + len(run.measures)
+def _rows(read: _TrialRows | ReadLogs) -> int:
+    return sum(len(read.runs[name]["trajectory"]) for name in ("steps", "events")) + len(
+        read.runs["measures"]["trial"]
+    )
 
 
 def usual_folders() -> list[Path]:

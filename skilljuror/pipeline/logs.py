@@ -18,6 +18,7 @@ from skilljuror.parsers.discover import discover
 from skilljuror.parsers.harbor_result import is_trial
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.analysis import analyse
+from skilljuror.store.runs import RunColumns, run_columns
 
 HELD_BYTES = 16 << 20
 """Bytes of a session's captures that a worker holds parsed at one time."""
@@ -38,11 +39,11 @@ class LogGroup(Struct, frozen=True):
 
 
 class ReadLogs(Struct, frozen=True):
-    """What became of a group."""
+    """What became of a portion."""
 
     sources: tuple[SourceRow, ...]
-    """Every file of the group."""
-    runs: tuple[Ingested, ...]
+    """Every file of its groups."""
+    runs: RunColumns
     """The runs to count, each once."""
     parts: tuple[str, ...] = ()
     """Files that were read as parts of these (sub-agents, continuations)."""
@@ -118,11 +119,16 @@ def _size(found: Found) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def read_portion(
-    groups: tuple[LogGroup, ...], *, count_tokens: bool = False
-) -> tuple[ReadLogs, ...]:
+def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) -> ReadLogs:
     """Read groups one after another; what crosses from a worker to the main process."""
-    return tuple(read_group(group, count_tokens=count_tokens) for group in groups)
+    sources: list[SourceRow] = []
+    counted: list[Ingested] = []
+    for group in groups:
+        rows, runs = _read_group(group, count_tokens=count_tokens)
+        sources += rows
+        counted += runs
+    parts = [str(path) for group in groups for one in group.found for path in one.source.siblings]
+    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts))
 
 
 def session_hint(found: Found) -> str:
@@ -130,7 +136,7 @@ def session_hint(found: Found) -> str:
     return found.session or str(found.source.path)
 
 
-def read_group(group: LogGroup, *, count_tokens: bool = False) -> ReadLogs:
+def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow], list[Ingested]]:
     """Parse a group, count each run once and analyse what is counted."""
     rows, runs = _runs(group)
     counted: list[Ingested] = []
@@ -142,9 +148,7 @@ def read_group(group: LogGroup, *, count_tokens: bool = False) -> ReadLogs:
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}
-    settled = tuple(_settled(row, lost, winners) for row in rows)
-    parts = tuple(str(path) for found in group.found for path in found.source.siblings)
-    return ReadLogs(settled, tuple(counted), parts)
+    return [_settled(row, lost, winners) for row in rows], counted
 
 
 def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory | _Place]]]:

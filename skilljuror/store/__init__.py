@@ -1,10 +1,30 @@
 """The DuckDB store: the only door to the database.
 
 The database is disposable: everything in it can be made again from the files of a study.
+Names are brought when asked for: workers shape rows with modules of this package and never load
+the database.
 """
 
-from skilljuror.store.connect import open_read, open_write
-from skilljuror.store.reader import Reader, Result
-from skilljuror.store.writer import Store
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skilljuror.store.connect import open_read, open_write
+    from skilljuror.store.reader import Reader, Result
+    from skilljuror.store.writer import Store
 
 __all__ = ["Reader", "Result", "Store", "open_read", "open_write"]
+
+_HOMES = {
+    "Reader": "reader",
+    "Result": "reader",
+    "Store": "writer",
+    "open_read": "connect",
+    "open_write": "connect",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

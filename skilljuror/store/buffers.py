@@ -6,17 +6,12 @@ here values become buffers by hand. Whatever does not fit raises, and is then me
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime, timedelta
 from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
 
 Values = Sequence[Any]
-EPOCH = datetime(1970, 1, 1)
-"""UTC without a zone, as the database keeps times."""
-_SECOND = 1_000_000
-_DAY = 86_400 * _SECOND
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
@@ -68,15 +63,6 @@ def _numbers(code: str) -> Callable[[Values, pa.DataType], pa.Array]:
     return build
 
 
-def _moments(values: Values, kind: pa.DataType) -> pa.Array:
-    gone = [value if value is None else _microseconds(value - EPOCH) for value in values]
-    return _numbers("q")(gone, kind)
-
-
-def _microseconds(span: timedelta) -> int:
-    return span.days * _DAY + span.seconds * _SECOND + span.microseconds
-
-
 def _lists(values: Values, kind: pa.DataType) -> pa.Array:
     sizes = [0 if value is None else len(value) for value in values]
     items = list(chain.from_iterable(value for value in values if value))
@@ -113,7 +99,7 @@ _BUILDERS: dict[int, Callable[[Values, pa.DataType], pa.Array]] = {
     pa.int32().id: _numbers("i"),
     pa.int64().id: _numbers("q"),
     pa.float64().id: _numbers("d"),
-    pa.timestamp("us").id: _moments,
+    pa.timestamp("us").id: _numbers("q"),
     pa.list_(pa.string()).id: _lists,
     pa.struct([]).id: _structs,
     pa.map_(pa.string(), pa.string()).id: _maps,

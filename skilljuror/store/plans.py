@@ -8,12 +8,11 @@ from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.gate import Finding, GateResult
 from skilljuror.models.study import StudyConfig, StudyPlan
 from skilljuror.store import tables
-from skilljuror.store.tables import Table
+from skilljuror.store.tables import Row, Table
 
 TEXT_LIMIT = 300
 """Characters of a finding's text that are kept; the gates' own file has it all."""
 
-Row = dict[str, Any]
 TableRows = tuple[Table, Sequence[Any]]
 
 

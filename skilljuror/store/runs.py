@@ -1,24 +1,104 @@
-"""Rows of what one run of an agent left behind."""
+"""What runs of an agent left behind, as columns: what crosses from a worker to the database.
 
-from collections.abc import Iterator, Mapping
+Columns of plain values are a fraction of the work of as many records to hand over.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from skilljuror.models.events import Exposure
-from skilljuror.models.ingest import Ingested
+from skilljuror.models.events import Exposure, ResourceEvent
+from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
+from skilljuror.models.measure import Measure
 from skilljuror.store import tables
-from skilljuror.store.plans import Row, TableRows
+from skilljuror.store.tables import Columns, Row, Table
+
+RunColumns = dict[str, Columns]
+"""Table -> its columns, of all runs of a batch."""
+
+_EVENT_ONLY = frozenset({"shown_bytes"})
+"""Fields of an event that the database does not keep."""
+
+RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
+    (
+        tables.TRAJECTORIES,
+        (*TrajectoryRow.__struct_fields__, "offered_known", "units", "shown_bytes"),
+    ),
+    (tables.STEPS, StepRow.__struct_fields__),
+    (tables.OFFERED, OfferedRow.__struct_fields__),
+    (
+        tables.EVENTS,
+        (
+            "event",
+            *(name for name in ResourceEvent.__struct_fields__ if name not in _EVENT_ONLY),
+            "counted",
+        ),
+    ),
+    (
+        tables.EXPOSURE,
+        ("trajectory", "position", "unit", "agent", "step", "times", "tokens"),
+    ),
+    (tables.EXPOSURE_TOTALS, ("trajectory", "name", "value")),
+    (tables.MEASURES, Measure.__struct_fields__),
+)
+"""The tables about runs and their columns, those of the schema."""
 
 
-def run_rows(runs: Mapping[str, Ingested]) -> Iterator[TableRows]:
-    """The rows of all tables about runs; `runs` maps the key of a trajectory to what it left."""
-    found = list(runs.values())
-    yield tables.TRAJECTORIES, found
-    yield tables.STEPS, [step for run in found for step in run.steps]
-    yield tables.OFFERED, [skill for run in found for skill in run.offered or ()]
-    yield tables.EVENTS, [event for run in found for event in run.events]
-    exposures = {key: run.exposure for key, run in runs.items() if run.exposure}
-    yield tables.EXPOSURE, [row for pair in exposures.items() for row in _units(*pair)]
-    yield tables.EXPOSURE_TOTALS, [row for pair in exposures.items() for row in _totals(*pair)]
+def run_columns(runs: Sequence[Ingested]) -> RunColumns:
+    """The rows of all tables about runs; of two runs of one name the last one counts."""
+    records = _records(list({_name(run): run for run in runs}.values()))
+    return {table.name: table.values(columns, records[table.name]) for table, columns in RUN_TABLES}
+
+
+def names(found: RunColumns) -> tuple[list[str], set[str]]:
+    """(keys of the trajectories, names that have measures)."""
+    return found["trajectories"]["trajectory"], set(found["measures"]["trial"])
+
+
+def merged(batches: Iterable[RunColumns]) -> Iterator[RunColumns]:
+    """Batches joined as far as no run comes twice: what comes again replaces what came before."""
+    whole: RunColumns = {}
+    seen: set[str] = set()
+    for batch in batches:
+        keys, measured = names(batch)
+        here = measured.union(keys)
+        if whole and not seen.isdisjoint(here):
+            yield whole
+            whole, seen = {}, set()
+        seen |= here
+        if not whole:
+            whole = {name: _copied(columns) for name, columns in batch.items()}
+            continue
+        for name, columns in batch.items():
+            for column, values in columns.items():
+                whole[name][column].extend(values)
+    if whole:
+        yield whole
+
+
+def _copied(columns: Columns) -> Columns:
+    return {name: [*values] for name, values in columns.items()}
+
+
+def _name(run: Ingested) -> str:
+    if run.trajectory is not None:
+        return run.trajectory.trajectory
+    return run.measures[0].trial if run.measures else ""
+
+
+def _records(runs: Sequence[Ingested]) -> dict[str, list[Any]]:
+    logged = [run for run in runs if run.trajectory]
+    exposures = [
+        (run.trajectory.trajectory, run.exposure) for run in runs if run.trajectory and run.exposure
+    ]
+    return {
+        tables.TRAJECTORIES.name: logged,
+        tables.STEPS.name: [step for run in logged for step in run.steps],
+        tables.OFFERED.name: [skill for run in logged for skill in run.offered or ()],
+        tables.EVENTS.name: [event for run in logged for event in run.events],
+        tables.EXPOSURE.name: [row for pair in exposures for row in _units(*pair)],
+        tables.EXPOSURE_TOTALS.name: [row for pair in exposures for row in _totals(*pair)],
+        tables.MEASURES.name: [measure for run in runs for measure in run.measures],
+    }
 
 
 def _units(trajectory: str, exposure: Exposure) -> Iterator[Row]:

@@ -4,9 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from skilljuror.store.arrow import iso_moment, moment, pairs, ranges
+from skilljuror.store.values import iso_moment, moment, pairs, ranges
 
 Getter = Callable[[Any], Any]
+Row = dict[str, Any]
+"""A row that is no record of its own."""
+Columns = dict[str, list[Any]]
+"""The same rows as one list of values per column."""
 
 
 class Table(NamedTuple):
@@ -21,7 +25,7 @@ class Table(NamedTuple):
     take: Callable[[str], Getter] = attrgetter
     """How a column without a rule takes its value: by attribute, or by key from a dict."""
 
-    def values(self, columns: Sequence[str], records: Sequence[Any]) -> dict[str, list[Any]]:
+    def values(self, columns: Sequence[str], records: Sequence[Any]) -> Columns:
         """One list of values per column."""
         getters = {name: self.rules.get(name) or self.take(name) for name in columns}
         return {name: list(map(getter, records)) for name, getter in getters.items()}
@@ -81,5 +85,5 @@ EVENTS = Table(
 )
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)
-MEASURES = Table("measures", ("trial", "metric", "key"))
+MEASURES = Table("measures", ("trial",))
 VERDICTS = Table("verdicts", ("event", "judge"))

@@ -17,8 +17,8 @@ from skilljuror.models.measure import Verdict
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.store import plans, tables
 from skilljuror.store.arrow import column
-from skilljuror.store.runs import run_rows
-from skilljuror.store.tables import Table
+from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names, run_columns
+from skilljuror.store.tables import Columns, Table
 
 BATCH = 256
 """Runs per transaction: enough to make the cost of one small, few enough to stay in memory."""
@@ -38,7 +38,7 @@ class Store:
         with self._transaction():
             for table, records in plans.plan_rows(plan):
                 self._delete_all(table.name)
-                self._insert(table, records)
+                self._insert_records(table, records)
 
     def put_builds(self, builds: Sequence[tuple[BuildRecord, Sequence[GateResult]]]) -> None:
         """Builds with the answers of their gates; each replaces what was there under its name."""
@@ -51,7 +51,7 @@ class Store:
         with self._transaction():
             for table, records in plans.build_rows(builds):
                 self._delete_matching(table, {"build": names})
-                self._insert(table, records)
+                self._insert_records(table, records)
 
     def builds(self) -> set[str]:
         """Names of the builds that are held."""
@@ -74,9 +74,14 @@ class Store:
         total = 0
         source = iter(runs)
         while batch := list(islice(source, BATCH)):
-            self._put_runs(batch)
+            self.put_runs([run_columns(batch)])
             total += len(batch)
         return total
+
+    def put_runs(self, batches: Iterable[RunColumns]) -> None:
+        """The same of runs that are columns already, in as few transactions as can be."""
+        for columns in merged(batches):
+            self._put_runs(columns)
 
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
@@ -106,25 +111,17 @@ class Store:
                 self._delete_matching(table, keys)
         self._held.clear()
 
-    def _put_runs(self, runs: Sequence[Ingested]) -> None:
-        found = {run.trajectory.trajectory: run for run in runs if run.trajectory}
-        measures = [measure for run in runs for measure in run.measures]
-        held = self._names(tables.TRAJECTORIES, "trajectory")
-        measured = self._names(tables.MEASURES, "trial")
-        old = [key for key in found if key in held]
+    def _put_runs(self, columns: RunColumns) -> None:
+        keys, measured = names(columns)
+        old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
+        again = sorted(self._names(tables.MEASURES, "trial") & measured)
         with self._transaction():
-            for table, records in run_rows(found):
-                if old:
-                    self._delete_matching(table, {"trajectory": old})
-                self._insert(table, records)
-            rows = _last(measures, "trial", "metric", "key")
-            trials = {row.trial for row in rows}
-            again = [row for row in rows if row.trial in measured] if trials & measured else []
-            self._replace(tables.MEASURES, again)
-            new = [row for row in rows if row.trial not in measured] if again else rows
-            self._insert(tables.MEASURES, new)
-        held.update(found)
-        measured.update(trials)
+            for table, _ in RUN_TABLES:
+                if gone := again if table is tables.MEASURES else old:
+                    self._delete_matching(table, {table.key[0]: gone})
+                self._insert(table, columns[table.name])
+        self._held[tables.TRAJECTORIES.name].update(keys)
+        self._held[tables.MEASURES.name].update(measured)
 
     def _names(self, table: Table, column: str) -> set[str]:
         """The runs that a table has rows of."""
@@ -141,16 +138,19 @@ class Store:
     def _replace(self, table: Table, records: Sequence[Any]) -> None:
         if records:
             self._delete_matching(table, table.values(table.key, records))
-            self._insert(table, records)
+            self._insert_records(table, records)
 
-    def _insert(self, table: Table, records: Sequence[Any]) -> None:
-        if not records:
-            return
+    def _insert(self, table: Table, values: Columns) -> None:
         schema = self._schema(table.name)
-        values = table.values(schema.names, records)
+        if not values[schema.names[0]]:
+            return
         arrays = [column(values[field.name], field.type) for field in schema]
         rows = pa.Table.from_arrays(arrays, schema=schema)
         self._connection.from_arrow(rows).insert_into(table.name)
+
+    def _insert_records(self, table: Table, records: Sequence[Any]) -> None:
+        if records:
+            self._insert(table, table.values(self._schema(table.name).names, records))
 
     def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
         """Delete the rows whose key columns hold one of the given combinations."""
@@ -183,10 +183,9 @@ class Store:
 
 def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
     """Where rows about runs are: table, column of their name, the names."""
-    for table, _ in run_rows({}):
-        yield table, "trajectory", runs
-    for table in (tables.MEASURES, tables.VERDICTS):
-        yield table, "trial", runs
+    for table, _ in RUN_TABLES:
+        yield table, table.key[0], runs
+    yield tables.VERDICTS, "trial", runs
 
 
 def _last(records: Iterable[Any], *key: str) -> list[Any]:

@@ -1,6 +1,6 @@
 """What goes in comes out, once, whatever is put again."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -12,6 +12,8 @@ from skilljuror.errors import StoreError
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.measure import Measure
 from skilljuror.store import Store, open_read, open_write
+from skilljuror.store.runs import RUN_TABLES, run_columns
+from skilljuror.store.values import moment
 from tests.store import fabricated as fake
 
 TABLES = [
@@ -178,3 +180,50 @@ def test_order_and_batches_do_not_matter(tmp_path, order, cut):
     with open_write(plain) as store:
         store.put_ingested(runs)
     assert dump(path) == dump(plain)
+
+
+def test_columns_of_runs_are_those_of_the_schema(path):
+    with open_write(path) as store:
+        fill(store)
+    with open_read(path) as reader:
+        for table, columns in RUN_TABLES:
+            rows = reader.rows(f"SELECT * FROM {table.name} LIMIT 0")
+            assert set(rows.columns) == set(columns)
+
+
+def test_a_run_that_comes_twice_in_a_batch_counts_as_it_came_last(path):
+    first, second = (fake.run("t1", steps=n, values={"fanout": n}) for n in (9, 2))
+    with open_write(path) as store:
+        store.put_ingested([first, fake.run("t2"), second])
+        store.put_runs([
+            run_columns([fake.run("t3", steps=5)]),
+            run_columns([fake.run("t3", steps=1)]),
+        ])
+    found = dump(path)
+    assert sorted(str(row[0]) for row in found["steps"]) == ["t1"] * 2 + ["t2"] * 4 + ["t3"]
+    assert [row[3] for row in found["measures"] if row[:2] == ("t1", "fanout")] == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.0, 0),
+        (-0.000001, -1),
+        (1e300, None),
+        (float("nan"), None),
+        (float("-inf"), None),
+        (253402300799.0, 253402300799_000_000),
+        (253402300800.0, None),
+        (None, None),
+    ],
+)
+def test_a_moment_is_microseconds_or_what_no_calendar_holds(seconds, expected):
+    assert moment(seconds) == expected
+
+
+@given(st.floats(-6e10, 2e11))
+def test_a_moment_is_what_the_calendar_says(seconds):
+    epoch = datetime(1970, 1, 1)
+    assert epoch + timedelta(microseconds=moment(seconds) or 0) == epoch + timedelta(
+        seconds=seconds
+    )

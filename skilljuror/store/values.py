@@ -1,0 +1,48 @@
+"""What a record says as what a column of the database holds, in plain Python.
+
+Workers shape rows with it: nothing here loads Arrow or the database.
+"""
+
+import math
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = 1_000_000
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // _MICROSECOND
+_LAST = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // _MICROSECOND
+
+
+def moment(seconds: float | None) -> int | None:
+    """Seconds since the epoch as microseconds; None for what no calendar holds."""
+    if seconds is None or not math.isfinite(seconds):
+        return None
+    whole = math.floor(seconds)
+    found = whole * _SECOND + round((seconds - whole) * _SECOND)
+    return found if _FIRST <= found <= _LAST else None
+
+
+def iso_moment(text: str | None) -> int | None:
+    """An ISO 8601 time as microseconds since the epoch; a time without a zone is taken as UTC."""
+    if not text:
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return (aware - EPOCH) // _MICROSECOND
+
+
+def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
+    """A dict as Arrow's map entries, sorted."""
+    return sorted(mapping.items())
+
+
+def ranges(lines: Iterable[tuple[int, int]] | None) -> list[dict[str, int]] | None:
+    """Line ranges as a list of structs."""
+    if lines is None:
+        return None
+    return [{"first": first, "last": last} for first, last in lines]
