@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from posixpath import basename, normpath
 
 from skilljuror.knowledge.criticals import criticals
@@ -58,17 +59,32 @@ class Normal:
     def _normal(self, text: str) -> str:
         text = unaimed(text)
         text = _STALE.sub("", text) if "skills/" in text else text
-        text = _PATH.sub(self._named, text)
-        text = _MOVED.sub("", text)
-        return self._folders.sub("", text) if self._folders else text
+        text = self._pathless(text)
+        text = _MOVED.sub("", text) if "references/" in text else text
+        return self._folders.sub("", text) if self._folders and "/" in text else text
 
-    def _named(self, found: re.Match[str]) -> str:
-        path = normpath(found[0]).lstrip("./")
-        if path not in self._tails:
-            return found[0]
+    def _pathless(self, text: str) -> str:
+        """The text with every path that names a file cut to its name."""
+        parts, place = [], 0
+        for start, end, path in _paths_in(text):
+            if path in self._tails:
+                parts += [text[place:start], self._named(path)]
+                place = end
+        return "".join([*parts, text[place:]]) if parts else text
+
+    def _named(self, path: str) -> str:
         name = basename(path) if path in self._roots else _name(path)
         before = _COLLISION.sub("", name)
         return name if name in self._parent or before not in self._parent else before
+
+
+@lru_cache(maxsize=1 << 15)
+def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
+    """(start, end, path) of what looks like a path; kept, for a text stands in several pairs."""
+    return tuple(
+        (found.start(), found.end(), normpath(found[0]).lstrip("./"))
+        for found in _PATH.finditer(text)
+    )
 
 
 def unaimed(text: str) -> str:

@@ -1,7 +1,7 @@
 """Links of a flat page: what pointed at an embedded file points at its section."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 from skilljuror.knowledge.headings import anchors
 from skilljuror.knowledge.markdown import Document, document_of
@@ -16,17 +16,50 @@ from skilljuror.transforms.links import (
 )
 from skilljuror.transforms.page import Page
 
+_Key = tuple[str, str]
+_Pages = dict[str, _Key]
+"""Source file -> (page, anchor of its section; "" for the page itself)."""
+_Anchors = dict[_Key, _Key]
+"""(source file, anchor in it) -> (page, anchor there)."""
 
-@dataclass(slots=True)
+
 class Places:
-    """Where the source's files stand in the variant."""
+    """Where the source's files stand in the variant; the pages are read when a link asks."""
 
-    pages: dict[str, tuple[str, str]]
-    """Source file -> (page, anchor of its section; "" for the page itself)."""
-    anchors: dict[tuple[str, str], tuple[str, str]]
-    """(source file, anchor in it) -> (page, anchor there)."""
-    beside: dict[str, str]
-    """Source file carried as a file -> its path in the variant."""
+    def __init__(
+        self, pages: Sequence[Page], shown: Mapping[str, tuple[str, int]], beside: Mapping[str, str]
+    ) -> None:
+        self._pages, self._shown = pages, shown
+        self.beside = beside
+        """Source file carried as a file -> its path in the variant."""
+
+    def of(self, path: str, anchor: str, *, whole: bool) -> _Key | None:
+        """(page, anchor there) of a heading of a source file, or else of the whole file where that
+        will do; None for one that no page shows."""
+        if path not in self._shown and path not in self._copied:
+            return None
+        pages, inside = self._read
+        return inside.get((path, anchor)) or (pages.get(path) if whole else None)
+
+    @cached_property
+    def _copied(self) -> set[str]:
+        return {
+            piece.source for page in self._pages for piece in page.pieces if isinstance(piece, Copy)
+        }
+
+    @cached_property
+    def _read(self) -> tuple[_Pages, _Anchors]:
+        pages: _Pages = {}
+        inside: _Anchors = {}
+        for page in self._pages:
+            document = document_of(tuple(page.lines))
+            titles = anchors([one.title for one in document.headings])
+            names = dict(zip((one.start for one in document.headings), titles, strict=True))
+            for path, (where, line) in self._shown.items():
+                if where == page.path:
+                    pages[path] = (page.path, names.get(line, ""))
+            inside.update(_anchor_pieces(page, names))
+        return pages, inside
 
 
 def linked(pages: Sequence[Page], places: Places, sources: Sources) -> list[PlannedFile]:
@@ -69,37 +102,14 @@ def _moved(target: str, source: str, page: str, places: Places) -> str | None:
     wanted = resolve_from(source, path) if path else source
     if path and wanted in places.beside:
         new = link_between(page, places.beside[wanted], anchor)
-    elif (wanted, anchor) in places.anchors:
-        new = link_between(page, *places.anchors[wanted, anchor])
-    elif path and wanted in places.pages:
-        new = link_between(page, *places.pages[wanted])
     else:
-        return None
+        place = places.of(wanted, anchor, whole=bool(path))
+        new = link_between(page, *place) if place else ""
     return None if new == target or not new else new
 
 
-def places_of(
-    pages: Sequence[Page], shown: Mapping[str, tuple[str, int]], beside: Mapping[str, str]
-) -> Places:
-    """Where files and headings stand; `shown` tells each file's page and 0-based heading line."""
-    found = Places({}, {}, {path: target for target, path in beside.items()})
-    for page in pages:
-        document = document_of(tuple(page.lines))
-        names = dict(
-            zip(
-                (one.start for one in document.headings),
-                anchors([one.title for one in document.headings]),
-                strict=True,
-            )
-        )
-        for path, (where, line) in shown.items():
-            if where == page.path:
-                found.pages[path] = (page.path, names.get(line, ""))
-        _anchor_pieces(found, page, names)
-    return found
-
-
-def _anchor_pieces(found: Places, page: Page, names: Mapping[int, str]) -> None:
+def _anchor_pieces(page: Page, names: Mapping[int, str]) -> Iterator[tuple[_Key, _Key]]:
+    """((source file, anchor in it), (page, anchor there)) of the headings that a page shows."""
     place = 0
     for piece in page.pieces:
         if isinstance(piece, Generated):
@@ -110,5 +120,5 @@ def _anchor_pieces(found: Places, page: Page, names: Mapping[int, str]) -> None:
         for heading, name in zip(document.headings, own, strict=True):
             line = place + heading.start - piece.start + 1
             if piece.start - 1 <= heading.start < piece.end and line in names:
-                found.anchors[piece.source, name] = (page.path, names[line])
+                yield (piece.source, name), (page.path, names[line])
         place += max(0, piece.end - piece.start + 1)

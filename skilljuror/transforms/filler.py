@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from skilljuror.tokens import estimate
+from skilljuror.tokens import estimate, scaled, weight
 
 SUBJECTS = (
     "the old lighthouse", "a narrow harbour wall", "the evening ferry", "a row of painted boats",
@@ -55,9 +55,11 @@ def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
         if line.strip():
             mark = _mark(line, number in headings)
             text = f"{mark}{next(told)}"
-            while made + estimate(text) < wanted:
-                text = f"{text} {next(told)}"
-            made += estimate(text)
+            heavy = weight(text)
+            while made + scaled(heavy) < wanted:
+                word = next(told)
+                text, heavy = f"{text} {word}", heavy + weight(word)
+            made += scaled(heavy)
         found.append(text)
     return found
 

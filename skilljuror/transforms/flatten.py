@@ -13,7 +13,7 @@ from skilljuror.knowledge.markers import fence_for, info_of, is_marker, kind_of
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle, ResourceClass, Skill
 from skilljuror.models.plan import Omitted, Plan
-from skilljuror.transforms.anchoring import linked, places_of
+from skilljuror.transforms.anchoring import Places, linked
 from skilljuror.transforms.describe import description_of, quoted, skill_slug
 from skilljuror.transforms.labels import Labels
 from skilljuror.transforms.page import Page
@@ -209,7 +209,7 @@ def omit(flat: Flat, sources: Sources, path: str, numbers: Iterable[int]) -> Non
 
 def finished(variant: str, parent: str, flat: Flat, sources: Sources) -> Plan:
     """The plan from its gathered parts, links set right."""
-    places = places_of(flat.pages, flat.shown, flat.sidecars)
+    places = Places(flat.pages, flat.shown, flat.sidecars)
     return Plan(
         variant,
         parent,
