@@ -100,10 +100,21 @@ def assay(
     planting = Planting(policy, sites, seed)
     with progress(json) as listener:
         report = assay_many(builds, planting, jobs=jobs, keep=keep, progress=listener)
-    emit(report, json, lambda: _tell(report, builds, keep))
+    emit(report, json, lambda: _tell(report, None if keep else _again(builds, planting)))
 
 
-def _tell(report: Any, builds: list[Path], keep: bool) -> None:
+def _again(builds: list[Path], planting: Any) -> str:
+    """The same assay, kept."""
+    from skilljuror.pipeline.assay import USUAL
+
+    options = zip(planting._fields, planting, USUAL, strict=True)
+    given = [
+        word for name, value, usual in options if value != usual for word in (f"--{name}", value)
+    ]
+    return command("assay", *builds, *given, "--keep")
+
+
+def _tell(report: Any, again: str | None) -> None:
     from skilljuror.pipeline.assay import power
 
     rows = [
@@ -127,10 +138,10 @@ def _tell(report: Any, builds: list[Path], keep: bool) -> None:
     table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
     print("flagged = a verdict other than pass; equivalent mutants are left out; 95 % intervals")
     print(power(report))
-    if keep:
+    if again is None:
         print("kept in build.json, and in the database where there is one")
     else:
-        print(f"keep it for a report: {command('assay', *builds, '--keep')}")
+        print(f"keep it for a report: {again}")
 
 
 def explain(
