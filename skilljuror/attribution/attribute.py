@@ -85,7 +85,7 @@ def _finding(touch: Touch, location: Location, shown: Shown, order: int) -> Find
 def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
     parts = touch.parts(output, run.prints)
     for claim in touch.claims:
-        if claim.access.kind == "search":
+        if claim.access.kind == "search" or _unseen_listing(claim):
             continue
         shown = _shown(touch, claim, output, run, parts)
         if shown.witness == "both" and _shown_by_another(claim, touch):
@@ -103,6 +103,12 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
             missing, shown.quote or claim.access.text,
         )  # fmt: skip
+
+
+def _unseen_listing(claim: Claim) -> bool:
+    """Whether names were listed into another command, and nobody saw them."""
+    access = claim.access
+    return access.kind == "list" and access.via == "shell" and not access.shown
 
 
 def _unproven(claim: Claim, parts: Parts, output: Output) -> bool:

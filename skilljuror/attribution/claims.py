@@ -15,7 +15,7 @@ from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
 from skilljuror.attribution.shell import Shell, read_shell
-from skilljuror.attribution.spelling import deed_of, slashed, typed
+from skilljuror.attribution.spelling import deed_of, plainer, slashed, typed
 from skilljuror.attribution.views import View
 from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
@@ -74,7 +74,7 @@ class Claims:
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
-        accesses = self._accesses(call, agent)
+        accesses = [self._settled(one) for one in self._accesses(call, agent)]
         if "Shell cwd was reset to" in shown[-500:]:
             self.here.pop(agent, None)
         return self.resolved(accesses, shown), accesses
@@ -82,7 +82,7 @@ class Claims:
     def resolved(self, accesses: list[Access], shown: str) -> list[Claim]:
         """The claims of a call whose accesses are known already."""
         claims: list[Claim] = []
-        for access in map(_unproven, accesses):
+        for access in accesses:
             for location in self._locations(access, shown):
                 claims.append(Claim(_as_listing(access, location), location, len(claims)))
             if access.kind == "exec":
@@ -91,6 +91,13 @@ class Claims:
                 self._remember(access)
                 claims.extend(self._mentions(access, len(claims)))
         return claims
+
+    def _settled(self, access: Access) -> Access:
+        """Which of the files that a listing gave were chosen, the names in the output tell where
+        no manifest does."""
+        if access.proof and access.glob and access.via == "shell" and not self.catalog.known:
+            return replace(access, proof=False, strict=True)
+        return _unproven(access)
 
     def _accesses(self, call: Call, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
@@ -119,7 +126,7 @@ class Claims:
         if call.action == "python":
             return python_accesses(text, folder, self.home, echoes=True)
         shell = Shell(folder, self.home, self._variables())
-        commands = shell.read(text)
+        commands = shell.read(plainer(text))
         self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
@@ -221,9 +228,18 @@ class Claims:
         location = self.catalog.locate(path)
         if location is None and access.kind in {"read", "search"}:
             location = self.copies.locate(path)
+        elif location is None and self.copies.links:
+            location = self.copies.linked(path)
         if location is None or not self._acceptable(access, location):
             return []
-        return [location]
+        return [self._opened(location) if access.kind == "list" else location]
+
+    def _opened(self, location: Location) -> Location:
+        """What is listed and has no ending is a folder, unless a file of that name is known."""
+        ending = "." in location.resource.rpartition("/")[2]
+        if location.folder or ending or self.catalog.has(location.skill, location.resource):
+            return location
+        return replace(location, folder=True)
 
     def _by_suffix(self, access: Access) -> list[Location]:
         """`$UNKNOWN/scripts/x.py`: the one resource that ends like this."""
@@ -262,7 +278,8 @@ class Claims:
     def _globbed(self, access: Access, shown: str) -> list[Location]:
         if access.kind == "list":
             return self._listed(access)
-        found = self.catalog.expand(access.path)
+        named_only = access.strict and access.via == "shell" and not self.catalog.known
+        found = [] if named_only else self.catalog.expand(access.path)
         names = {(place.skill, place.resource) for place in found}
         if self.catalog.known:
             return found
@@ -307,7 +324,7 @@ class Claims:
             )
             yield replace(claim, access=used, order=order)
         location = self.copies.locate(access.path)
-        if location and not location.folder:
+        if location and not location.folder and not self.copies.linked(access.path):
             yield Claim(
                 replace(access, kind="import", note="a copy of it was run"), location, order
             )
@@ -322,7 +339,7 @@ class Claims:
     def _remember(self, access: Access) -> None:
         """What a written file will touch when it runs, and what a copy was made from."""
         if access.source:
-            self.copies.add(access.path, access.source, self.cwd)
+            self.copies.add(access.path, access.source, self.cwd, link=access.note == "link")
         if access.written and self.catalog.named_in(access.written):
             self._authored(access)
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from skilljuror.attribution.access import MAYBE, PRINTS, Access
 from skilljuror.attribution.echo import printed_text
 from skilljuror.attribution.grep import is_search, searches
-from skilljuror.attribution.interpreters import interpret, is_interpreter, reads_input
+from skilljuror.attribution.interpreters import interpret, is_interpreter, passes_input, reads_input
 from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.paths import expand_home, join, name_of
 from skilljuror.attribution.programs import (
@@ -89,6 +89,7 @@ class Pipeline:
             path=self.path(command, word.text),
             kind=kind,
             glob=word.glob,
+            proof=word.glob and not word.known,
             shown=not command.captured,
             text=command.text[:160],
             pipeline=command.pipeline,
@@ -130,6 +131,9 @@ class Pipeline:
 
     def _interpret(self, command: Command) -> None:
         fed = [one for one in self.stream if one.kind == "read"]
+        if fed and passes_input(command):
+            self.stream = [replace(one, view=one.view.pick()) for one in fed]
+            return
         self.hide()
         if command.heredoc is None and self.fed is not None:
             body = Redirect("<<", Word(""), body=self.fed)
@@ -361,6 +365,13 @@ _HANDLERS: dict[str, _Handler] = {
 }
 
 
+def _instead(second: list[Access], first: list[Access]) -> list[Access]:
+    """What runs where the command before it failed does not touch the same file a second time."""
+    last = first[-1].pipeline if first else None
+    tried = {(one.path, one.kind) for one in first if one.pipeline == last and one.path}
+    return [one for one in second if (one.path, one.kind) not in tried]
+
+
 def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:
     """The accesses of unwrapped commands, in order."""
     found: list[Access] = []
@@ -369,6 +380,8 @@ def command_accesses(commands: Sequence[Command], home: str | None) -> list[Acce
         group = list(run)
         stream = waiting.pop(number, [])
         accesses = Pipeline(home, stream=stream, piped=bool(stream)).run(group)
+        if group[0].guarded:
+            accesses = _instead(accesses, found)
         feeds = group[-1].feeds
         (found if feeds is None else waiting.setdefault(feeds, [])).extend(accesses)
     for left in waiting.values():

@@ -18,8 +18,10 @@ class Copies:
     catalog: Catalog
     made: dict[str, str] = field(default_factory=dict)
     """Path of a copy or link -> the path that it was made from."""
+    links: set[str] = field(default_factory=set)
+    """Those that are links: what lies behind them is the original itself."""
 
-    def add(self, copy: str, original: str, cwd: str | None) -> None:
+    def add(self, copy: str, original: str, cwd: str | None, *, link: bool = False) -> None:
         """Remember a copy of a bundled file or folder, or of another copy."""
         original = self.original(original) or original
         if is_glob(original) or self.catalog.locate(original) is None:
@@ -28,6 +30,15 @@ class Copies:
         self.made[normal(f"{copy}/{name_of(original)}")] = original
         if not _was_there(copy, cwd):
             self.made[copy] = original
+        if link:
+            self.links.update({copy, normal(f"{copy}/{name_of(original)}")} & self.made.keys())
+
+    def linked(self, path: str) -> Location | None:
+        """The resource behind a link, whatever is done with it."""
+        at = path
+        while at and at not in self.links:
+            at = folder_of(at) if at != "/" else ""
+        return self.locate(path) if at else None
 
     def names(self) -> Iterator[str]:
         """Last parts of the paths of copies."""

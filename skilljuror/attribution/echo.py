@@ -14,7 +14,7 @@ _TOLD = 3
 
 def printed_text(command: Command) -> str:
     """The text; pieces that depend on variables nobody knows are a NUL."""
-    words = [word.text for word in command.arguments]
+    words = [_UNKNOWN if word.glob else word.text for word in command.arguments]
     if command.name == "printf":
         return _formatted(words)
     escapes = False

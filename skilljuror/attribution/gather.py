@@ -165,10 +165,12 @@ def _learn_name(claim: Claim, touch: Touch, output: Output, catalog: Catalog) ->
         return
     if kind == "list" and claim.location.folder:
         catalog.add_folder(path, claim.location)
-        learn_listing(output.text, path, catalog)
+        if claim.access.shown:
+            learn_listing(output.text, path, catalog)
     elif not claim.location.folder and kind != "list" and not output.error_for(path):
         catalog.add_resource(*claim.key)
-        catalog.add_folder(path, claim.location)
+        if catalog.locate(path) is not None:
+            catalog.add_folder(path, claim.location)
 
 
 def _pieces(

@@ -3,10 +3,12 @@
 import re
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 from skilljuror.attribution.access import Access
 from skilljuror.attribution.paths import expand_home, is_glob, join
 from skilljuror.attribution.python_code import python_accesses
+from skilljuror.attribution.python_input import prints_input
 from skilljuror.attribution.python_names import COMMON
 from skilljuror.attribution.shell import Command
 from skilljuror.attribution.views import WHOLE
@@ -51,11 +53,15 @@ _RUN_BY_MODULE = frozenset({
     "coverage",
 })
 """Modules that run the script they are given."""
+_STARTERS = frozenset({"python", "python3", "node", "bash", "sh", "zsh", "ruby", "perl", "uv", "npx", "bun", "deno", "tsx"})  # fmt: skip
+"""Programs that run the script that they are given."""
 _INLINE = {
     "python": "-c", "node": "-e", "bun": "-e", "deno": "eval", "ruby": "-e", "perl": "-e", "php": "-r",
     "Rscript": "-e",
 }  # fmt: skip
 _QUOTED_PATH = re.compile(r"""(['"`])([^'"`\n]{2,300})\1""")
+_RUNS = re.compile(r"(?:exec(?:Sync|File|FileSync)?|spawn(?:Sync)?|system|shell_exec|popen|backtick)\s*\(\s*(?P<given>[^()]{0,24})$")  # fmt: skip
+"""A program, or a whole command line, that code of another language runs."""
 _LOADS = re.compile(r"(?:require|import|from|load|require_relative|source|use)\s*\(?\s*$")
 _READS = re.compile(r"(?:readFile(?:Sync)?|File\.read|open|slurp|file_get_contents|readLines|Bun\.file|readTextFile(?:Sync)?)\s*\(?\s*$")  # fmt: skip
 
@@ -183,6 +189,28 @@ def reads_input(command: Command) -> bool:
     return not command.arguments or command.arguments[0].text in {"-", "-s"}
 
 
+def _child(line: str, before: str, cwd: str | None, home: str | None) -> list[Access]:
+    """The script in a command line that code runs: `execSync('python3 a.py')`, `spawn('node', ['a.js'])`."""
+    words = line.split()[:20]
+    if len(words) > 1 and words[0].rpartition("/")[2] not in _STARTERS:
+        words = words[:1]
+    script = next((word for word in words if "/" in word and "." in word.rpartition("/")[2]), None)
+    if script is None:
+        return []
+    return [Access(join(cwd, expand_home(script, home)), "exec", via="shell", strict=True)]
+
+
+def passes_input(command: Command) -> bool:
+    """Whether inline code prints what flows in."""
+    letter = _INLINE.get(_family(command), "")
+    for option, code in pairwise(command.arguments):
+        if option.text == letter:
+            if _family(command) == "python":
+                return prints_input(code.text)
+            return "stdin" in code.text and "log(" in code.text
+    return False
+
+
 def quoted_accesses(code: str, cwd: str | None, home: str | None) -> list[Access]:
     """Paths quoted in code of other languages, by the word before them."""
     found = []
@@ -190,6 +218,9 @@ def quoted_accesses(code: str, cwd: str | None, home: str | None) -> list[Access
         if "/" not in match[2]:
             continue
         before = code[max(0, match.start() - 40) : match.start()]
+        if _RUNS.search(before):
+            found.extend(_child(match[2], before, cwd, home))
+            continue
         path = join(cwd, expand_home(match[2], home))
         if _LOADS.search(before):
             found.append(Access(path, "import", via="shell", strict=True))

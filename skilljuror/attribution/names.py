@@ -7,6 +7,8 @@ from skilljuror.attribution.catalog import Catalog
 from skilljuror.attribution.paths import absolute, join, name_of
 
 _LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
+_FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
+"""The name of a file, and not the last word of a sentence."""
 _MAX_LINES = 3000
 _MAX_TEXT = 200_000
 
@@ -32,7 +34,7 @@ def _listed(output: str, folder: str) -> Iterator[str]:
             base = join(folder, entry[:-1])
             continue
         name = entry.split()[-1] if entry else ""
-        if name and len(name) < 300 and "." in name:
+        if len(name) < 300 and _FILE.match(name):
             yield name if absolute(name) else join(base, name)
 
 

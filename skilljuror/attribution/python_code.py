@@ -70,7 +70,7 @@ def python_accesses(
     `echoes` says that the value of the last line is shown, as a notebook does.
     """
     state = _Code(cwd, home, folders=[*folders, *([cwd] if cwd else [])])
-    tree = _parse(code)
+    tree = parsed(code)
     if tree is None:
         return _by_lines(code, state)
     nodes = list(ast.walk(tree))
@@ -147,7 +147,8 @@ def _seen(access: Access, view: View) -> Access:
     return replace(access, view=view) if access.kind == "read" else access
 
 
-def _parse(code: str) -> ast.Module | None:
+def parsed(code: str) -> ast.Module | None:
+    """The tree of a Python text; None for what does not parse, or is too long."""
     if len(code) > MAX_CODE:
         return None
     try:
@@ -162,6 +163,21 @@ def _assignment(node: ast.AST, state: _Code) -> None:
         value = state.value(node.value)
         if isinstance(target, ast.Name) and value is not None:
             state.names.setdefault(target.id, value)
+        _path_set(target, node.value, state)
+    elif isinstance(node, ast.AugAssign):
+        _path_set(node.target, node.value, state)
+
+
+def _path_set(target: ast.expr, value: ast.expr, state: _Code) -> None:
+    """`sys.path += [a]`, `sys.path[:0] = [a]`, `sys.path = [a, *sys.path]`."""
+    target = target.value if isinstance(target, ast.Subscript) else target
+    if not isinstance(target, ast.Attribute) or target.attr != "path":
+        return
+    for node in ast.walk(value):
+        for item in node.elts if isinstance(node, ast.List | ast.Tuple) else ():
+            folder = state.value(item)
+            if folder:
+                state.folders.insert(0, state.path(folder))
 
 
 def _call(node: ast.Call, state: _Code) -> None:
@@ -265,6 +281,24 @@ def _glob(node: ast.Call, name: str, state: _Code) -> None:
         state.add(pattern, "read", glob=True, proof=True)
 
 
+def _move(node: ast.Call, name: str, state: _Code) -> None:
+    """`os.chdir(…)`."""
+    folder = state.value(node.args[0]) if node.args else None
+    if folder:
+        state.cwd = state.path(folder)
+
+
+def _copy(node: ast.Call, name: str, state: _Code) -> None:
+    """`shutil.copy(a, b)`, `os.symlink(a, b)`."""
+    given = [state.value(one) for one in node.args[:2]]
+    if len(given) < 2 or not given[0] or not given[1]:
+        return
+    source, link = state.path(given[0]), name in {"symlink", "link"}
+    if not link:
+        state.add(source, "read", shown=False, note="copied")
+    state.add(given[1], "write", source=source, strict=False, note="link" if link else "")
+
+
 def _run(node: ast.Call, name: str, state: _Code) -> None:
     """A command line that the code runs: its program, or the script of an interpreter, is run;
     what `cat` and the like are given is read, and printed if the output shows it."""
@@ -318,6 +352,8 @@ _CALLS: dict[str, Callable[[ast.Call, str, _Code], None]] = {
     **dict.fromkeys(LOADERS, _load),
     **dict.fromkeys(("import_module", "__import__"), _load_named),
     **dict.fromkeys(("write_text", "write_bytes"), _write),
+    **dict.fromkeys(("copy", "copy2", "copyfile", "copytree", "symlink", "link"), _copy),
+    "chdir": _move,
 }
 """What a call does, by the last name of what is called."""
 _SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")

@@ -19,6 +19,9 @@ DEPTH = 6
 _SEARCH_PATHS = ("PYTHONPATH",)
 TURNS = 64
 """Turns of loops that are followed one by one; more are taken together."""
+_SORTERS = frozenset({"sort", "uniq", "cat", "tr"})
+_CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
+"""Programs that let some of the paths through that are listed before them."""
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
 
 
@@ -335,7 +338,7 @@ def _assignment(token: Token) -> tuple[str, tuple[Part, ...]]:
 
 
 def listing(command: Command) -> Word | None:
-    """The paths that `find`, `ls`, `fd` or `git ls-files` print, as one glob."""
+    """The paths that `find` and `ls` print, as one glob; of a folder `ls` prints bare names."""
     operands = [word.text for word in command.arguments if word.text[:1] not in {"-", "(", "!"}]
     if command.name == "find":
         folders = operands[:1] if command.arguments[:1] and operands else ["."]
@@ -344,9 +347,10 @@ def listing(command: Command) -> Word | None:
         return Word(join(command.cwd, pattern) if folders[0] else pattern, glob=True)
     if command.name in {"printf", "echo"} and operands:
         return command.arguments[-1]
-    if command.name == "ls" and operands:
-        last = command.arguments[-1]
-        return last if last.glob else Word(f"{last.text}/*", glob=True)
+    if command.name == "ls":
+        last = command.arguments[-1] if operands else Word("")
+        file = last.glob or "." in last.text.rpartition("/")[2].strip(".")
+        return last if file else Word("*", glob=True)
     return None
 
 
@@ -356,6 +360,10 @@ def _option(command: Command, *names: str) -> str:
 
 
 def _output(commands: list[Command], cwd: str | None) -> Word:
+    if len(commands) > 1 and all(one.name in _SORTERS | _CHOOSERS for one in commands[1:]):
+        listed = listing(commands[0]) if commands[-1].pipeline == commands[0].pipeline else None
+        chosen = any(one.name in _CHOOSERS for one in commands[1:])
+        return replace(listed, known=not chosen) if listed else Word("", known=False)
     if len(commands) == 1:
         only = commands[0]
         if only.name == "pwd" and cwd:

@@ -37,6 +37,33 @@ def slashed(command: str) -> str:
     return command
 
 
+_SHELL = r"(?P<shell>(?:[\w./-]*/)?(?:ba|z|k|da)?sh|source|\.)"
+_FILE = r"(?P<file>[^\s()<>|;&]{1,500}|\"[^\"()<>|;&]{1,500}\"|'[^'()<>|;&]{1,500}')"
+_RUN_AS_TEXT = re.compile(
+    rf"(?<![\w./-]){_SHELL}[ \t]+(?:<\(|-[a-z]*c[ \t]+\"\$\()[ \t]*(?:cat[ \t]|<)[ \t]*{_FILE}[ \t]*\)\"?"
+)
+_SLURPED = re.compile(rf"\$\([ \t]*<[ \t]*{_FILE}[ \t]*\)")
+_ECHOED = re.compile(
+    r"\bwhile[ \t]+(?:IFS=\S*[ \t]+)?read(?:[ \t]+-\w+)*[ \t]+(?P<name>\w+)[ \t]*[;\n]\s*do\s+"
+    r"(?:echo|printf[ \t]+[\"']?[^\s\"']{0,40}%s\\n[\"']?)[ \t]+"
+    r"(?:\"[^\"\n]{0,80}\$\{?(?P=name)\}?[^\"\n]{0,80}\"|\$\{?(?P=name)\}?)\s*[;\n]\s*done\b"
+)
+"""A loop that prints every line it reads."""
+
+
+def plainer(command: str) -> str:
+    """A command with roundabout ways to run or print a file written the short way:
+    `bash <(cat a)` and `bash -c "$(cat a)"` as `bash a`, `$(<a)` as `$(cat a)`, a loop that reads
+    and echoes lines as `cat`."""
+    if "<(" in command or '"$(' in command:
+        command = _RUN_AS_TEXT.sub(r"\g<shell> \g<file>", command)
+    if "<" in command and "$(" in command:
+        command = _SLURPED.sub(r"$(cat \g<file>)", command)
+    if "while" in command and "read" in command:
+        command = _ECHOED.sub("cat", command)
+    return command
+
+
 def deed_of(tool: str) -> tuple[EventKind, bool]:
     """What a tool does with the paths it is given, and whether it answers with their text."""
     words = {word.lower() for word in _NAME.findall(tool)}

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from skilljuror.attribution.access import MAYBE, PRINTS, Access
+from skilljuror.attribution.catalog import tail_of
 from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.content import Fingerprints
 from skilljuror.attribution.echo import mark_of, places_of
-from skilljuror.attribution.paths import name_of
+from skilljuror.attribution.paths import absolute, is_glob, name_of
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
 """What `head` and tools that read many files print before each."""
@@ -117,7 +118,7 @@ def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, S
     ends = [at for at, _ in starts[1:]] + [len(lines)]
     result: dict[int, Segment] = {}
     for (at, path), end in zip(starts, ends, strict=True):
-        claim = next((one for one in reading if _names(one, path)), None)
+        claim = _headed_by(path, reading, result)
         if claim is not None:
             body = lines[at + 1 : end]
             if lines[at].startswith("-"):
@@ -139,9 +140,29 @@ def _unpadded(lines: Segment) -> Segment:
     return lines[filled[0] : filled[-1] + 1] if filled else ()
 
 
-def _names(claim: Claim, path: str) -> bool:
-    same = claim.access.path == path or claim.access.path.endswith("/" + path)
-    return same or f"/{path}".endswith("/" + claim.location.resource)
+def _headed_by(path: str, reading: Sequence[Claim], taken: Parts) -> Claim | None:
+    """The claim that a heading names best: by its path, by skill and resource, by the resource;
+    one that has lines already comes last."""
+    best: tuple[int, Claim] | None = None
+    for claim in reading:
+        fit = _fit(claim, path)
+        if fit and claim.order not in taken:
+            fit += 3
+        if fit and (best is None or fit > best[0]):
+            best = fit, claim
+    return best[1] if best is not None else None
+
+
+def _fit(claim: Claim, path: str) -> int:
+    """How well a heading names a claim; 0 for not at all."""
+    resource, asked = claim.location.resource, claim.access.path
+    if asked == path or asked.endswith("/" + path):
+        return 3
+    if absolute(path) and absolute(asked) and not is_glob(asked):
+        return 0
+    if f"/{path}".endswith(f"/{tail_of(claim.location.skill)}/{resource}"):
+        return 2
+    return int(f"/{path}".endswith("/" + resource))
 
 
 def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]] | None:

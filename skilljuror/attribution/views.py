@@ -12,6 +12,8 @@ _SED_DROP = re.compile(r"^(?:\d+|\$|/[^/]*/)(?:,(?:\d+|\$|/[^/]*/))?!?d$")
 _SED_QUIT = re.compile(r"^(\d+)q$")
 _AWK_RANGE = re.compile(r"F?NR\s*==\s*(\d+)\s*,\s*F?NR\s*==\s*(\d+)")
 _AWK_ALL = re.compile(r"\{\s*(?:print|printf\b[^{}]*\$0[^{}]*|print\b[^{}]*\$0)\s*;?\s*\}\Z")
+_AWK_REST = re.compile(r"\}\s*(?:1|\{\s*print(?:\s+\$0)?\s*;?\s*\})\Z")
+"""After its other rules, a program that prints every line."""
 _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d+)")
 
 
@@ -113,6 +115,8 @@ def _span(first: str, last: str) -> Span:
 
 def awk_view(script: str) -> View:
     """The lines an `awk` program shows, as far as line numbers say it."""
+    if _AWK_REST.search(script.strip()[:2000]) and "next" not in script:
+        return WHOLE
     ranged = _AWK_RANGE.search(script)
     if ranged:
         return View(spans=((int(ranged[1]), int(ranged[2])),))

@@ -9,7 +9,7 @@ from skilljuror.attribution.lexer import Part
 LIMIT = 64
 """Values a word may take; more are cut off."""
 _BRACE = re.compile(r"^([^{}]{0,4096})\{([^{}]{1,4096},[^{}]{0,4096})\}(.{0,4096})$", re.DOTALL)
-_DEFAULT = re.compile(r"^(\w+)(?::?[-=](.*))?$", re.DOTALL)
+_DEFAULT = re.compile(r"^(\w+|[@*])(?::?[-=](.*))?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from skilljuror.attribution.shell import DEPTH, Command, Shell, listing
 from skilljuror.attribution.words import Word
@@ -27,8 +28,18 @@ _PREFIXES: dict[str, frozenset[str]] = {
     "rtk": frozenset(),
     "arch": frozenset(),
     "xvfb-run": frozenset({"-s", "-n"}),
+    "chronic": frozenset(),
+    "strace": frozenset({"-e", "-o", "-p", "-s"}),
+    "taskset": frozenset(),
+    "flock": frozenset({"-w", "-E"}),
+    "gosu": frozenset(),
+    "su-exec": frozenset(),
 }
 """Programs that run the rest of the line, with their options that take a value."""
+_OPERAND_FIRST = frozenset({"timeout", "gtimeout", "taskset", "flock", "gosu", "su-exec"})
+"""Of these, the programs with an operand of their own before the line."""
+_QUOTING = frozenset({"su", "runuser", "script", "flock"})
+"""Programs that take a script as the value of `-c`."""
 _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
     ("uv", "run"): frozenset({"--with", "-p", "--python", "--directory", "--project", "--extra", "--group", "--env-file", "-m"}),
     ("poetry", "run"): frozenset(),
@@ -43,9 +54,19 @@ _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
     ("pnpm", "exec"): frozenset(),
     ("npm", "exec"): frozenset(),
     ("yarn", "exec"): frozenset(),
+    ("mise", "exec"): frozenset(),
+    ("mise", "x"): frozenset(),
+    ("asdf", "exec"): frozenset(),
+    ("op", "run"): frozenset({"--env-file"}),
+    ("doppler", "run"): frozenset({"-p", "-c"}),
+    ("dotenv", "run"): frozenset(),
+    ("dotenvx", "run"): frozenset({"-f"}),
+    ("pipx", "run"): frozenset({"--spec"}),
     ("npx", ""): frozenset({"-p", "--package"}),
     ("bunx", ""): frozenset(),
 }  # fmt: skip
+_DASHED = frozenset({"mise", "op", "doppler", "dotenv", "dotenvx"})
+"""Runners whose line begins after `--`, where there is one."""
 _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 
 
@@ -72,7 +93,20 @@ def _open(
         return _xargs(command, before)
     if name == "find":
         return _find_exec(command)
+    if name in _QUOTING and (quoted := _quoted_script(command)) is not None:
+        return _reread(quoted, command, home, depth)
     return _prefixed(command)
+
+
+def _quoted_script(command: Command) -> str | None:
+    """The script of `su -c '…'` and `script -qc '…' log`."""
+    words = [word.text for word in command.arguments]
+    for option, value in pairwise(words):
+        if option == "--command" or (
+            option[:1] == "-" and option[1:].isalpha() and option[-1] == "c"
+        ):
+            return value
+    return None
 
 
 def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command] | None:
@@ -80,7 +114,7 @@ def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command
     for at, word in enumerate(words):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
             script = words[at + 1] if at + 1 < len(words) else ""
-            return _reread(script, command, home, depth)
+            return _reread(script, command, home, depth, command.arguments[at + 2 :])
         if not word.startswith("-"):
             return None
     if command.heredoc is not None:
@@ -88,10 +122,16 @@ def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command
     return None
 
 
-def _reread(script: str, command: Command, home: str | None, depth: int) -> list[Command]:
-    """The inner script's commands; streams of the outer command end up on the last of them."""
+def _reread(
+    script: str, command: Command, home: str | None, depth: int, given: tuple[Word, ...] = ()
+) -> list[Command]:
+    """The inner script's commands; streams of the outer command end up on the last of them.
+    `given` are its own name and arguments, `$0` and on."""
     shell = Shell(command.cwd, home, captured=command.captured, depth=depth + 1)
     shell.variables = {name: (Word(value),) for name, value in command.assigns.items()}
+    shell.variables.update({str(at): (word,) for at, word in enumerate(given)})
+    if len(given) > 1:
+        shell.variables.update({"@": given[1:], "*": given[1:]})
     inner = shell.read(script)
     outgoing = tuple(redirect for redirect in command.redirects if redirect.output)
     base = (command.pipeline + 1) * 1000
@@ -116,7 +156,7 @@ def _prefixed(command: Command) -> list[Command] | None:
         name, _, value = rest[0].text.partition("=")
         assigns[name] = value
         rest = rest[1:]
-    if command.name in {"timeout", "gtimeout"} and rest:
+    if command.name in _OPERAND_FIRST and rest:
         rest = rest[1:]
     return [replace(command, words=rest, assigns=assigns)] if rest else None
 
@@ -127,6 +167,9 @@ def _after_prefix(command: Command) -> tuple[Word, ...] | None:
         return _drop_options(command.arguments, _PREFIXES[name])
     second = command.words[1].text if len(command.words) > 1 else ""
     if (name, second) in _RUNNERS:
+        dashes = next((at for at, word in enumerate(command.words) if word.text == "--"), None)
+        if name in _DASHED and dashes is not None:
+            return command.words[dashes + 1 :]
         return _drop_options(command.words[2:], _RUNNERS[name, second])
     if (name, "") in _RUNNERS:
         return _drop_options(command.arguments, _RUNNERS[name, ""])
