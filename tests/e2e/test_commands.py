@@ -111,6 +111,10 @@ def test_report_is_one_file_that_says_what_ran(study):
     page = (study / "report" / "report.html").read_text(encoding="utf-8")
     assert "no language model" in page
     assert 'src="http' not in page
+    drift, harmless = ask(study, "gate_power")
+    assert (drift["assayed"], drift["builds"], drift["pooled"]) == (8, 8, 3)
+    assert f"of {drift['planted']} planted changes (95 % interval" in page
+    assert f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits." in page
     assert list((study / "report").rglob("*.csv"))
 
 
