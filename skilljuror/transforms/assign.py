@@ -16,8 +16,9 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.transforms.assignment import Assignment, problems, told
 from skilljuror.transforms.movable import Movable, Part
-from skilljuror.transforms.pd import ROOT_LINES, Draft, flat_skill, root_page
+from skilljuror.transforms.pd import ROOT_LINES, flat_skill
 from skilljuror.transforms.placing import AssignedLayout
+from skilljuror.transforms.pointing import Draft, root_page
 from skilljuror.transforms.prompts import Prompt
 from skilljuror.transforms.routing import Routing, Row
 from skilljuror.transforms.sections import FlatSkill

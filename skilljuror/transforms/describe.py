@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.frontmatter import frontmatter_end, parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown import Document, plain
 from skilljuror.models.bundle import Skill
 
@@ -29,7 +28,8 @@ def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
     spare = sum(max(0, share - len(one)) for one in descriptions)
     long = sum(1 for one in descriptions if len(one) > share)
     share += spare // max(1, long)
-    return " ".join(cut(one, share) for one in descriptions)[:limit].rstrip()
+    told = " ".join(filter(None, (cut(one, share) for one in descriptions)))
+    return _at_word(told, limit)
 
 
 def cut(text: str, limit: int) -> str:
@@ -41,7 +41,20 @@ def cut(text: str, limit: int) -> str:
         place = head.rfind(stop)
         if place > limit * 0.4:
             return head[: place + 1].rstrip(" ,;")
-    return text[:limit]
+    return _at_word(text, limit)
+
+
+def _at_word(text: str, limit: int) -> str:
+    """The text up to the end of the last whole word that fits; "" when none does. A writing without
+    blanks is cut at its marks."""
+    end = min(limit, len(text))
+    while 0 < end < len(text) and _is_inside(text, end):
+        end -= 1
+    return text[:end].rstrip()
+
+
+def _is_inside(text: str, place: int) -> bool:
+    return all(char.isalnum() or char == "_" for char in text[place - 1 : place + 1])
 
 
 def quoted(description: str) -> str:
@@ -61,13 +74,3 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
     first = document.paragraph(0, len(document.lines))
     told = plain(first) if first else next((plain(one.title) for one in document.headings), "")
     return cut(told or PurePosixPath(skill.directory).name, 300)
-
-
-def has_frontmatter(lines: Sequence[str]) -> bool:
-    """Whether the file opens with frontmatter that says anything at all."""
-    return frontmatter_end(lines) > 0
-
-
-def declared_name(lines: Sequence[str]) -> str | None:
-    """The name in the frontmatter."""
-    return plain_field(parse_frontmatter(lines)[0], "name")

@@ -72,6 +72,21 @@ class Layout:
         would be taken for a skill."""
         return PurePosixPath(file.path).name.lower() != "skill.md"
 
+    def reserved(self, name: str) -> str:
+        """A path beside the root, by this name or one like it, that no other file will take."""
+        return self._free(f"{self.folder}/{name}")
+
+    def home_of(self, reference: Reference) -> str:
+        """The folder of the source skill that a reference is of; "" outside of any."""
+        file = (reference.whole or reference).file
+        return self.flat.home(file.heading.start) if file else reference.unit
+
+    def unit_of(self, path: str) -> str:
+        """The source skill whose folder holds a data file; "" outside of any."""
+        shown = path.removeprefix(f"{self.folder}/")
+        inside = [unit for _, unit in self.flat.units if shown.startswith(f"{unit}/")]
+        return max(inside, key=len, default="")
+
     def add_sections(self, moved: Sequence[Group], merge_tokens: int) -> None:
         """References out of sections that leave the root."""
         for run in merged(moved, merge_tokens):

@@ -44,14 +44,21 @@ Row = tuple[str, dict[str, str]]
 
 
 class Routing:
-    """Makes the rows of one layout."""
+    """Makes the rows of one layout, or of one source skill in it."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, unit: str | None = None) -> None:
+        """`unit` is the folder of the one skill that is told of, "" for what is outside of any."""
         self.layout = layout
         self.flat = layout.flat
         self.names = Names(layout)
-        wholes = [one for one in layout.references if one.whole is None]
-        self.crowded = len(wholes) + len(layout.verbatim) > CROWDED
+        home = self.flat.home
+        self.references = [one for one in layout.references if unit in {None, layout.home_of(one)}]
+        self.verbatim = [
+            one for one in layout.verbatim if unit in {None, home(one[0].heading.start)}
+        ]
+        self.data = [path for path in layout.data if unit in {None, layout.unit_of(path)}]
+        wholes = [one for one in self.references if one.whole is None]
+        self.crowded = len(wholes) + len(self.verbatim) > CROWDED
 
     def rows(self) -> list[Row]:
         """References in document order, then helpers, then data."""
@@ -76,7 +83,7 @@ class Routing:
         return text
 
     def _rows(self) -> list[Row]:
-        wholes = [one for one in self.layout.references if one.whole is None]
+        wholes = [one for one in self.references if one.whole is None]
         order = [unit for _, unit in self.flat.units]
         wholes.sort(key=lambda one: order.index(one.unit) if one.unit in order else -1)
         read = [self._reference(one) for one in wholes]
@@ -121,7 +128,7 @@ class Routing:
 
     def _parts(self) -> list[Row]:
         wholes: dict[str, list[str]] = {}
-        for one in self.layout.references:
+        for one in self.references:
             if one.whole is not None:
                 wholes.setdefault(one.whole.page.path, []).append(one.page.path)
         return [
@@ -170,10 +177,7 @@ class Routing:
     def _used(self, *, crowded: bool) -> list[Row]:
         """Rows of the helpers; those of a folder that nothing is told about share one, and all of
         a folder do in a crowded table."""
-        rows = {
-            planned.path: self._carried(file, planned.path)
-            for file, planned in self.layout.verbatim
-        }
+        rows = {planned.path: self._carried(file, planned.path) for file, planned in self.verbatim}
         folders: dict[str, list[str]] = {}
         for path, row in rows.items():
             if crowded or row[0] == "row-call":
@@ -185,9 +189,9 @@ class Routing:
         ]
 
     def _data(self) -> list[Row]:
-        terms = [path for path in self.layout.data if is_licence(path)]
+        terms = [path for path in self.data if is_licence(path)]
         folders: dict[str, list[str]] = {}
-        for path in self.layout.data:
+        for path in self.data:
             if path not in terms:
                 folders.setdefault(str(PurePosixPath(self._shown(path)).parent), []).append(path)
         rows: list[Row] = []

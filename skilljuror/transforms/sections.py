@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.grammar import made_heading
 from skilljuror.knowledge.headings import anchors
 from skilljuror.knowledge.markdown import Document, Heading
 from skilljuror.knowledge.markers import Embedded, embedded_files
@@ -152,6 +153,21 @@ class FlatSkill:
     def unit_at(self, line: int) -> str:
         """The folder of the source skill that the line comes from; "" for a page of one."""
         return next((unit for start, unit in reversed(self.units) if start <= line), "")
+
+    def home(self, line: int) -> str:
+        """The same, but "" for what was outside of any skill."""
+        return "" if line >= self._shared else self.unit_at(line)
+
+    @cached_property
+    def _shared(self) -> int:
+        """First line of what was outside of any skill; it stands last."""
+        last = max((start for start, _ in self.units), default=-1)
+        found = [
+            one.start
+            for one in self.headings
+            if one.start > last and one.level == 1 and made_heading(one.title) == "shared"
+        ]
+        return found[-1] if found else len(self.lines)
 
     @cached_property
     def fixed(self) -> dict[int, int]:
