@@ -21,8 +21,9 @@ def load_bundle(
     """The bundle at `path`; nothing in it is executed, imported or followed.
 
     Paths of the bundle are relative to a folder of skills: one skill's folder is loaded under its
-    own name, or under the name `under`. `name` is the slug of the source, by default that of the folder. `inspect=False`
-    leaves out what is only told to a reader: the issues. Raises BundleError.
+    own name, or under the name `under`. `name` is the slug of the source, by default that of the
+    folder. `inspect=False` leaves out what is only told to a reader: the issues. Raises
+    BundleError.
     """
     path = Path(path)
     if path.is_dir():

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from skilljuror.gates import GATES
+from skilljuror.gates.base import Gate
 from skilljuror.gates.policies import policy as load_policy
 from skilljuror.gates.policies import worst
 from skilljuror.gates.rules import explain
@@ -30,7 +31,7 @@ def audit(
     load_policy(policy)
     results = []
     for name in GATES:
-        gate = resolve(GATES, name, "gate")()
+        gate: Gate = resolve(GATES, name, "gate")()
         results.append(_waive(gate.check(parent, variant, kind, policy), waivers))
     found = [finding for result in results for finding in result.findings]
     return AuditResult(
