@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from skilljuror.knowledge.evidence import words
 from skilljuror.knowledge.markdown import Document, plain
 from skilljuror.models.bundle import Skill
 
@@ -67,8 +68,9 @@ def quoted(description: str) -> str:
 
 
 def description_of(skill: Skill, lines: Sequence[str]) -> str:
-    """The skill's description; without one its first paragraph, its first heading or its name."""
-    if skill.description:
+    """The skill's description; without one, or where its file spells it in other words, as an
+    escaped line break does, its first paragraph, its first heading or its name."""
+    if skill.description and words([skill.description]) <= words(lines):
         return skill.description
     document = Document(lines)
     first = document.paragraph(0, len(document.lines))

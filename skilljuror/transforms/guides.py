@@ -13,6 +13,7 @@ from skilljuror.knowledge.evidence import words
 from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.headings import slug
 from skilljuror.knowledge.markdown import plain
+from skilljuror.knowledge.markers import is_structure
 from skilljuror.knowledge.render import Sources
 from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.choose import Budget, Chooser, carry_bare
@@ -43,8 +44,8 @@ def guided(
         mine = [group for group in groups if flat.home(group.start) == unit]
         files = sum(flat.home(file.heading.start) == unit for file in flat.embedded)
         budget = Budget(max(24, limit - files - 8))
-        stays, goes = carry_bare(*Chooser(flat, mine, budget).choose(must_move=False))
-        kept[unit] = stays if unit else [one for one in stays if not one.bare]
+        stays, goes = _parted(flat, mine, budget)
+        kept[unit] = [one for one in stays if not (one.bare and is_structure(one.title))]
         moved += goes
     layout.add_sections(sorted(moved, key=lambda group: group.start), merge_tokens)
     layout.add_carried()
@@ -63,6 +64,17 @@ def guided(
     return Draft(layout, root, guides)
 
 
+def _parted(
+    flat: FlatSkill, groups: Sequence[Group], budget: Budget
+) -> tuple[list[Group], list[Group]]:
+    """(what a guide keeps, what moves): a skill that fits its guide stays whole."""
+    lines = sum(group.lines for group in groups)
+    tokens = sum(group.tokens for group in groups)
+    if lines <= budget.lines and tokens <= budget.tokens:
+        return list(groups), []
+    return carry_bare(*Chooser(flat, groups, budget).choose(must_move=False))
+
+
 def _row(layout: Layout, unit: str, path: str) -> Row:
     """What the root says of a skill: its title, its description, and where its files lie."""
     flat = layout.flat
@@ -72,7 +84,7 @@ def _row(layout: Layout, unit: str, path: str) -> Row:
     params = {"path": shown, "link": quote(shown), "topics": title}
     folders = sorted(_folders(layout, unit))
     if folders:
-        params["folders"] = " and ".join(f"`{folder}/`" for folder in folders)
+        params["folders"] = ", ".join(f"`{folder}/`" for folder in folders)
     cue = _description(flat, start)
     if cue:
         params["cue"] = cue

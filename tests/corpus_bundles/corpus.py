@@ -258,12 +258,42 @@ STEPS: Files = {
     ).encode(),
 }
 
+
+def _workshop(n: int) -> Files:
+    """One skill of a large union: a long frontmatter, sections to move, a page and a script."""
+    name = f"bench-{n:02}"
+    told = f"Repairs case {n} at the bench. Use when case {n} comes back cracked. " * 3
+    return {
+        f"{name}/SKILL.md": (
+            f"---\nname: {name}\ndescription: >-\n  {told}\nlicense: Own\nmetadata:\n  kind: bench\n---\n"
+            f"# Bench {n}\n\nBegin with [the page](notes.md), then see [how to sand](#sanding).\n\n"
+            f"## Sanding\n\n{'Sand along the grain, never across it. ' * (400 if n == 11 else 30)}\n\n"
+            f"## Gluing\n\n{'Clamp for 20 minutes at most. ' * 30}\n\n"
+            f"## Check\n\nRun `python3 scripts/check.py --case {n}`.\n"
+        ).encode(),
+        f"{name}/notes.md": f"# Notes of bench {n}\n\nThe lamp stands left of the vice.\n".encode(),
+        f"{name}/scripts/check.py": f'"""Check case {n} for cracks."""\nprint({n})\n'.encode(),
+    }
+
+
+UNION: Files = {
+    **{path: data for n in range(18) for path, data in _workshop(n).items()},
+    "bench-03/table.csv": b"a,b\n" + b"1,2\n" * 3000,
+    "bench_odd/SKILL.md": (
+        '---\nname: bench_odd\ndescription: "Odd\\nblanks, and 棚の部品を一つずつ確かめてから静かに戻し記録を残すための手順書である"\n---\n'
+        "# Odd\n\nKeep the lid shut.\n\n## More\n\nText below.\n"
+    ).encode(),
+    "bare/SKILL.md": b"# Bare\n\nNo frontmatter at all.\n\n- one\n- two\n",
+    "bench-03.md": b"# House rules\n\nA page that is named as a guide would be.\n",
+    "LICENSE": b"Terms.\n",
+}
+
 TRAPS: dict[str, Files] = {
     "report": REPORT, "line-ends": LINE_ENDS, "code": CODE, "open": OPEN, "labels": LABELS,
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
     "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "indented": INDENTED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
-    "crowded": CROWDED, "steps": STEPS, **RICH,
+    "crowded": CROWDED, "steps": STEPS, "union": UNION, **RICH,
 }  # fmt: skip
 
 
