@@ -23,6 +23,8 @@ from skilljuror.stats.rates import wilson
 
 SOURCE = "origin"
 """The variant of a build that stands for its source."""
+UNCHANGED = "none"
+"""The mutation that changes nothing: a check on the gates, and no harmless edit."""
 _SHOWN = 200
 
 
@@ -272,9 +274,9 @@ def _keep(build: Path, report: AssayReport) -> BuildRecord:
 
 
 def power(report: AssayReport) -> str:
-    """The measured power in one sentence."""
+    """The measured power in one sentence, over edits: a variant judged again as it is does not count."""
     drift = [row for row in report.rows if row.drift]
-    harmless = [row for row in report.rows if not row.drift]
+    harmless = [row for row in report.rows if not row.drift and row.mutation != UNCHANGED]
     planted, caught = sum(row.mutants for row in drift), sum(row.flagged for row in drift)
     edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
     if not planted:

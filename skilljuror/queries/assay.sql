@@ -7,7 +7,7 @@
 -- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
 --   `build: {assay: 2}` in the study file of the next run.
 -- column kind: drift changes what an agent must do, a harmless edit does not
--- column mutation: what was changed, one change at a time
+-- column mutation: what was changed, one change at a time; none: the variant as it is, judged again
 -- column planted: changes made and judged
 -- column equivalent: changes left out, since the text says the same without white space, list markers
 --   and emphasis

@@ -8,6 +8,8 @@
 --   It measures changes of these kinds alone.
 -- empty: Nobody planted changes into these builds yet: `skilljuror assay STUDY --keep` does, or
 --   `build: {assay: 2}` in the study file of the next run.
+-- column kind: drift changes what an agent must do, a harmless edit does not; judging a variant again as
+--   it is (`none`) is no edit and is left out here
 -- column assayed: builds with an assay, or with the source and variants of one that has
 -- column builds: builds in all; where assayed is less, the others are not in these figures
 -- column pooled: assays that are counted; builds of one source with the same variants count once
@@ -29,7 +31,7 @@ counts AS (
         CAST(sum(equivalent) AS BIGINT) AS equivalent,
         CAST(sum(flagged) AS BIGINT) AS flagged,
         CAST(sum(failed) AS BIGINT) AS failed
-    FROM assays GROUP BY policy, drift
+    FROM assays WHERE mutation <> 'none' GROUP BY policy, drift
 ),
 shares AS (
     SELECT

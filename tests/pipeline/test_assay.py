@@ -120,13 +120,16 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips) == (1, ())
         assert verify_build(study / "variants" / name) == ()
-    drift, _ = run(RunFolder(study).database, "gate_power").records()
+    drift, harmless = run(RunFolder(study).database, "gate_power").records()
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
     assert power(found).startswith(
         f"this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
     )
+
+    edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
+    assert power(found).endswith(edits)
 
 
 def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):

@@ -68,7 +68,7 @@ def test_assays_are_pooled_drift_and_harmless_apart(tmp_path):
     """drift: 10 + 4 of 10 + 5 planted; harmless: 1 of 3; one equivalent of each kind and build."""
     path = held(
         tmp_path,
-        fake.assayed("a", {"swap": (10, 10), "none": (3, 1)}, source="a", harmless=["none"]),
+        fake.assayed("a", {"swap": (10, 10), "rewrap": (3, 1)}, source="a", harmless=["rewrap"]),
         fake.assayed("b", {"swap": (5, 4)}, source="b"),
         fake.build("c"),
     )
@@ -78,7 +78,7 @@ def test_assays_are_pooled_drift_and_harmless_apart(tmp_path):
     ]
     assert rows(path, "assay", "kind", "mutation", "planted", "flagged", "flagged_rate") == [
         ("drift", "swap", 15, 14, 14 / 15),
-        ("harmless", "none", 3, 1, 1 / 3),
+        ("harmless", "rewrap", 3, 1, 1 / 3),
     ]
 
 
@@ -104,6 +104,13 @@ def test_policies_are_not_mixed(tmp_path):
         ("llm", 10, 9, 2),
         ("strict", 10, 10, 2),
     ]
+
+
+def test_a_variant_judged_again_as_it_is_is_no_harmless_edit(tmp_path):
+    counts = {"none": (6, 1), "rewrap": (4, 0)}
+    path = held(tmp_path, fake.assayed("a", counts, harmless=list(counts)))
+    assert rows(path, "gate_power", "kind", "planted", "flagged") == [("harmless", 4, 0)]
+    assert rows(path, "assay", "mutation", "planted") == [("none", 6), ("rewrap", 4)]
 
 
 def test_a_change_without_a_place_has_no_rate(tmp_path):

@@ -20,7 +20,7 @@ def said(folder, *builds):
 
 
 def test_the_figure_is_that_of_the_query(tmp_path):
-    build = fake.assayed("alpha", {"swap": (40, 38), "none": (12, 1)}, harmless=["none"])
+    build = fake.assayed("alpha", {"swap": (40, 38), "rewrap": (12, 1)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
     assert one.words == (
         "This audit would have caught 95.0 % of 40 planted changes (95 % interval 83.5 % to 98.6 %)"
@@ -43,7 +43,7 @@ def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, 
 
 
 def test_where_nothing_could_be_planted_no_share_is_said(tmp_path):
-    build = fake.assayed("alpha", {"swap": (0, 0), "none": (2, 0)}, harmless=["none"])
+    build = fake.assayed("alpha", {"swap": (0, 0), "rewrap": (2, 0)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
     assert one.words.startswith("No drift could be planted")
     assert one.words.endswith("; it flagged 0 of 2 harmless edits.")
