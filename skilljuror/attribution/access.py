@@ -1,6 +1,6 @@
 """What a call asks for, before anybody knows which resource that is."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from skilljuror.attribution.views import WHOLE, View
 from skilljuror.models.events import EventKind, Via
@@ -13,8 +13,7 @@ MAYBE = "maybe"
 that is one of several."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True, gc=False):
     """One access to one path."""
 
     path: str

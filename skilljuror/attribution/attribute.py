@@ -1,7 +1,9 @@
 """Attribution: which resource of which skill an agent touched, when, how, and what it saw."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skilljuror.attribution.catalog import Catalog, Location, tail_of
 from skilljuror.attribution.claims import Claim
@@ -26,8 +28,7 @@ from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.trajectory import Trajectory
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+class Attribution(Struct, frozen=True, gc=False):
     """The events of a run, and what it was offered."""
 
     events: tuple[ResourceEvent, ...]
@@ -230,8 +231,7 @@ def _unmentioned(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-@dataclass(slots=True)
-class _Classes:
+class _Classes(Struct):
     """Classes of resources: the manifest's, else told from the path."""
 
     manifest: SkillManifest | None

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import glob_match, is_glob, normal
@@ -33,8 +34,7 @@ INNER = frozenset({
 """Folders of a bundle, that somebody writes straight under the root by mistake."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True, gc=False):
     """What a path means."""
 
     skill: str
@@ -52,8 +52,7 @@ def tail_of(skill: str) -> str:
     return skill.rpartition(":")[2]
 
 
-@dataclass(slots=True)
-class Catalog:
+class Catalog(Struct):
     """Everything known about where skills lie and which resources they have."""
 
     closed: bool = False

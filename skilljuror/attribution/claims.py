@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.catalog import Catalog, Location
@@ -30,8 +32,7 @@ _SKILL_FOLDERS = ("SKILL_DIR", "SKILL_ROOT", "SKILL_PATH", "SKILL_HOME", "CLAUDE
 _NO_BUNDLE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)/")
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True, gc=False):
     """An access whose path is a resource."""
 
     access: Access
@@ -45,19 +46,18 @@ class Claim:
         return self.location.skill, self.location.resource
 
 
-@dataclass(slots=True)
-class Claims:
+class Claims(Struct):
     """Reads calls one after the other: scripts and copies made earlier are remembered."""
 
     catalog: Catalog
     cwd: str | None
     home: str | None
+    copies: Copies
+    """Copies of bundled files, and links to them."""
     keeps_folder: bool = False
     """The agent's shell lives on between calls, and its folder with it."""
     scripts: dict[str, list[Claim]] = field(default_factory=dict)
     """Path of a script an agent wrote -> what it touches when it runs."""
-    copies: Copies = field(init=False)
-    """Copies of bundled files, and links to them."""
     here: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
     folders: dict[str, bool] = field(default_factory=dict)
@@ -67,10 +67,6 @@ class Claims:
     """The glob and the output that were asked about last."""
     answer: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
     """What was found then."""
-
-    def __post_init__(self) -> None:
-        """Start without copies."""
-        self.copies = Copies(self.catalog)
 
     def of(self, call: Call, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""

@@ -6,8 +6,10 @@ and shows nothing: the content witness decides.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skilljuror.attribution.access import MAYBE, PRINTS, Access
 from skilljuror.attribution.echo import printed_text
@@ -42,8 +44,7 @@ _SIFTED = "sifted"
 """Note of a search in what another program printed of a file."""
 
 
-@dataclass(slots=True)
-class Pipeline:
+class Pipeline(Struct):
     """A pipeline under way."""
 
     home: str | None
@@ -94,7 +95,7 @@ class Pipeline:
             text=command.text[:160],
             pipeline=command.pipeline,
         )
-        return replace(base, **more)  # type: ignore[arg-type]
+        return replace(base, **more)
 
     def read(self, command: Command, files: Iterable[Word], view: View) -> None:
         """Print files, or narrow down what comes in when there are none."""

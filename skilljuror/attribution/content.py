@@ -8,8 +8,9 @@ they stand in the file's order.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 Key = tuple[str, str]
 """Skill and path of a resource."""
@@ -25,8 +26,7 @@ _NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?|
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True, gc=False):
     """What a text shows of one resource."""
 
     ranges: Ranges
@@ -61,8 +61,7 @@ class Match:
         return piece or part or (self.body and self.distinctive >= 2)
 
 
-@dataclass(slots=True)
-class Page:
+class Page(Struct):
     """A resource's lines, ready to be compared."""
 
     lines: tuple[str, ...]
@@ -111,8 +110,7 @@ def front_matter(lines: Sequence[str]) -> int:
     return 0
 
 
-@dataclass(slots=True)
-class Fingerprints:
+class Fingerprints(Struct):
     """The lines of all resources of a bundle."""
 
     pages: dict[Key, Page] = field(default_factory=dict)
@@ -190,8 +188,7 @@ class Fingerprints:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True, gc=False):
     """A piece of the file that stands in the text in order."""
 
     at: int

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.catalog import Location, tail_of
 from skilljuror.attribution.content import Key, Match, Ranges
@@ -25,8 +26,7 @@ def may_show(touch: Touch, run: Gathered) -> bool:
     return bool(run.prints.pages) and touch.call.action in _READERS
 
 
-@dataclass(slots=True)
-class Screens:
+class Screens(Struct):
     """Outputs that several calls share, and terminals that still show what was there before."""
 
     claimed: dict[int, set[Key]] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Copies of and links to bundled files: a path outside a bundle that shows what lies inside."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.catalog import INNER, Catalog, Location
 from skilljuror.attribution.classes import is_root
@@ -11,8 +12,7 @@ _SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "
 """Folders that were there before anything was copied into them."""
 
 
-@dataclass(slots=True)
-class Copies:
+class Copies(Struct):
     """What a run has copied or linked so far."""
 
     catalog: Catalog

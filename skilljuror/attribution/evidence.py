@@ -7,8 +7,10 @@ prints 74 lines printed a whole file of 74 lines.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.attribution.access import Access
 from skilljuror.attribution.claims import Claim
@@ -43,8 +45,7 @@ _EDGE = 4000
 """Characters at the end of an output that are searched for a failure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True, gc=False):
     """What one claim is found to have shown."""
 
     exposed: Exposed
@@ -90,11 +91,14 @@ class Output:
         self.answered = result is not None
         self.refused = result is not None and result.exit_code is None and result.ok is False
         """The command was not run at all, or nobody knows how it ended: the text is a message."""
+        self._lines: tuple[str, ...] | None = None
 
-    @cached_property
+    @property
     def lines(self) -> tuple[str, ...]:
         """The lines of the text."""
-        return tuple(self.text.splitlines())
+        if self._lines is None:
+            self._lines = tuple(self.text.splitlines())
+        return self._lines
 
     @cached_property
     def cut(self) -> bool:

@@ -5,7 +5,8 @@ it is exposed when the lines at which it stands in this variant were shown.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.catalog import tail_of
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
@@ -15,8 +16,7 @@ from skilljuror.models.trajectory import Trajectory
 _SHOWING = frozenset({"activate", "read", "search"})
 
 
-@dataclass(slots=True)
-class _Arrivals:
+class _Arrivals(Struct):
     """First sight of every unit in every agent's context, in order."""
 
     first: dict[tuple[str, str], ResourceEvent] = field(default_factory=dict)

@@ -1,14 +1,13 @@
 """A finding: an event before it has its number, its file and its class."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from skilljuror.attribution.catalog import Location
 from skilljuror.attribution.evidence import Shown
 from skilljuror.models.events import EventKind, Via
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, gc=False):
     """One event as found."""
 
     location: Location

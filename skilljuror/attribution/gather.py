@@ -1,26 +1,30 @@
 """First look at a run: every call with its claims, and the texts that the log itself shows."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.access import Access
-from skilljuror.attribution.catalog import Catalog
+from skilljuror.attribution.catalog import Catalog, tail_of
 from skilljuror.attribution.claims import Claim, Claims
 from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.content import Fingerprints, Key
+from skilljuror.attribution.copies import Copies
 from skilljuror.attribution.discover import cwd_of
 from skilljuror.attribution.evidence import Output, output_of, succeeded
 from skilljuror.attribution.names import learn_links, learn_listing
+from skilljuror.attribution.paths import absolute, folder_of, name_of
 from skilljuror.attribution.spelling import typed
 from skilljuror.attribution.split import Segment, segments
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
 
+_MOST = 400_000
 BODY_HEAD = "Base directory for this skill: "
 
 
-@dataclass(slots=True)
-class Touch:
+class Touch(Struct):
     """A call with what it claims."""
 
     step: Step
@@ -50,8 +54,7 @@ class Touch:
         return segments(self.claims, self.accesses, output.lines, prints)
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     """A run, read once."""
 
     catalog: Catalog
@@ -86,7 +89,7 @@ def gather(
     _read_calls(trajectory, found, home)
     if not catalog.known:
         _learn(found)
-        claims = Claims(catalog, found.cwd, home)
+        claims = Claims(catalog, found.cwd, home, Copies(catalog))
         for touch in found.touches:
             if touch.accesses:
                 touch.claims = claims.resolved(touch.accesses, touch.output().text)
@@ -94,19 +97,36 @@ def gather(
 
 
 def _read_calls(trajectory: Trajectory, found: Gathered, home: str | None) -> None:
-    claims = Claims(found.catalog, found.cwd, home, keeps_folder=_keeps_folder(trajectory))
+    copies, keeps = Copies(found.catalog), _keeps_folder(trajectory)
+    claims = Claims(found.catalog, found.cwd, home, copies, keeps_folder=keeps)
     running: dict[tuple[str, str], Touch] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
             if call.action == "poll" and not typed(call) and _polled(call, step, running):
                 continue
             if call.action == "skill" and call.skill and succeeded(result):
-                found.catalog.add_skill(call.skill)
+                _learn_skill(call.skill, result, found.catalog)
             named, accesses = claims.of(call, step.agent, result.text if result else "")
             touch = Touch(step, call, result, named, accesses, len(found.touches))
             if call.command and result is not None:
                 running[step.agent, call.command] = touch
             found.touches.append(touch)
+
+
+_BASE = re.compile(
+    r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
+)
+
+
+def _learn_skill(name: str, result: Result | None, catalog: Catalog) -> None:
+    """A skill that a tool loaded, and where it lies if the answer says so."""
+    base = _BASE.search(result.text[:_MOST]) if result and "Base directory" in result.text else None
+    folder = base[1].strip().rstrip("/") if base else ""
+    if absolute(folder) and name_of(folder) == tail_of(name):
+        catalog.add_skill(name, folder)
+        catalog.add_root(folder_of(folder))
+    else:
+        catalog.add_skill(name)
 
 
 _NEW_SHELLS = ("codex", "mini", "gemini")

@@ -18,7 +18,17 @@ _RESOURCES = re.compile(r"<available_resources>")
 _REFUSED = re.compile(
     r"^\s*(?:<tool_use_error>|error:|unknown skill|skill not found|failed to)", re.IGNORECASE
 )
-_LAUNCHING = re.compile(r"^\s*(?:Launching skill|Skill loaded|Loading skill)\b", re.IGNORECASE)
+_LAUNCHING = re.compile(
+    r"^\s*(?:Launching skill|Skill loaded|Loading skill|Skill \"[^\"\n]{1,200}\" loaded)\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"^\s*Skill \"[^\"\n]{1,200}\" (?:completed|launched) \(forked execution", re.IGNORECASE
+)
+"""The skill was given to a sub-agent, and its answer is what came back."""
+_AGAIN = re.compile(r"^\s*(?:\(Re-invocation of /|Skill /\S+ (?:is already|was) loaded )")
+_LOADED_AT = re.compile(r"\n\s*(?:Base directory for this skill: |<skill_files>|</skill_content>)")
+_CUT = re.compile(r"\[\.\.\. skill content truncated[^\]\n]*\]\s*\Z")
 
 
 def message_findings(message: Message, run: Gathered) -> Iterator[Finding]:
@@ -65,12 +75,18 @@ def body_text(text: str) -> str:
     if text.startswith(BODY_HEAD):
         text = text.partition("\n")[2]
     text = text.partition("\n\nCurrent Terminal Screen:")[0]
+    if text.lstrip().startswith("<skill_content"):
+        text = _LOADED_AT.split(text.partition("\n")[2], maxsplit=1)[0]
     inside = text.partition("<instructions>")[2].partition("</instructions>")[0]
     return _ARGUMENTS.sub("", inside or text).strip("\n")
 
 
 def _body_shown(text: str, location: Location, run: Gathered) -> Shown:
     """An injected body is the whole SKILL.md, unless its known text says otherwise."""
+    if _AGAIN.match(text):
+        return Shown(
+            "none", None, ok=True, witness="content", note="loaded before, not shown again"
+        )
     body = body_text(text)
     lines = body.splitlines()
     quote = next((line.strip()[:120] for line in lines if line.strip()), "")
@@ -81,7 +97,8 @@ def _body_shown(text: str, location: Location, run: Gathered) -> Shown:
         known = (location.skill, location.resource) in run.prints.pages
         note = "the body is not the text known for this skill" if known else ""
         ranges = ((1, len(lines)),) if front_matter(lines) else None
-        return Shown("full", ranges, True, "content", note, quote, size_of(body))
+        exposed: Exposed = "partial" if _CUT.search(body[-300:]) else "full"
+        return Shown(exposed, ranges, True, "content", note, quote, size_of(body))
     return _matched(match, location, run, quote)
 
 
@@ -192,6 +209,8 @@ def _skill_shown(touch: Touch, location: Location, body: Message | None, run: Ga
     text = output_of(result)
     if result.ok is False or _REFUSED.match(text):
         return Shown("none", None, ok=False, note=text.strip()[:120])
+    if _ELSEWHERE.match(text):
+        return Shown("none", None, ok=True, note="given to a sub-agent")
     if not text.strip() and result.ok is None:
         return Shown("none", None, ok=None, note="the log says nothing of the result")
     if not text.strip() or _LAUNCHING.match(text):

@@ -2,8 +2,9 @@
 
 import re
 import sys
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from skilljuror.attribution.access import Access
 from skilljuror.attribution.paths import expand_home, is_glob, join

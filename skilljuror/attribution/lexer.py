@@ -4,8 +4,9 @@ One pass over the text; nested `$(…)` is kept as source text for the parser to
 so the work is bounded by the length times the (capped) depth of nesting.
 """
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 PartKind = Literal["bare", "quoted", "var", "quoted-var", "sub", "quoted-sub"]
 
@@ -20,16 +21,14 @@ _BREAK = frozenset(" \t\r\n|&;()<>")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True, gc=False):
     """A piece of a word: literal text, a variable's name, or the source of a substitution."""
 
     kind: PartKind
     text: str
 
 
-@dataclass(slots=True)
-class Token:
+class Token(Struct):
     """A word (parts), or an operator (op); a here-document carries its body."""
 
     op: str = ""
@@ -39,8 +38,7 @@ class Token:
     end: int = 0
 
 
-@dataclass(slots=True)
-class Lexer:
+class Lexer(Struct):
     """Reads one shell text."""
 
     text: str

@@ -7,8 +7,9 @@ text and then printed shows a part of it.
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Shows = Literal["all", "part"]
 Flow = Mapping[int, Shows]
@@ -40,8 +41,7 @@ _SINKS = frozenset({
 _DEPTH = 60
 
 
-@dataclass(slots=True)
-class _Flows:
+class _Flows(Struct):
     """What is known while the code is walked."""
 
     reads: frozenset[int]
@@ -196,8 +196,7 @@ def _is_stream(node: ast.AST) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True, gc=False):
     """What becomes of the texts that code reads."""
 
     printed: Mapping[int, Shows]

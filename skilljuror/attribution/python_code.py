@@ -4,7 +4,9 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import field
+from msgspec.structs import replace
 
 from skilljuror.attribution.access import MAYBE, Access
 from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
@@ -33,7 +35,6 @@ _MOST_CHOICES = 32
 _WRITES = re.compile(r"^[rbt+U]*[wax]")
 
 
-@dataclass(slots=True)
 class _Code(Values):
     """What is known while a text is read."""
 
@@ -52,7 +53,7 @@ class _Code(Values):
     def add(self, path: str, kind: EventKind, **more: object) -> None:
         """Note an access, once per path and kind."""
         access = Access(self.path(path), kind, via="python", strict=True)
-        access = replace(access, **more)  # type: ignore[arg-type]
+        access = replace(access, **more)
         if all((one.path, one.kind) != (access.path, access.kind) for one in self.found):
             self.found.append(access)
 

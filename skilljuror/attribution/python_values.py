@@ -1,14 +1,14 @@
 """Paths that Python expressions stand for, as far as the code itself tells."""
 
 import ast
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from skilljuror.attribution.paths import expand_home, join
 from skilljuror.attribution.printed import callee
 
 
-@dataclass(slots=True)
-class Values:
+class Values(Struct):
     """What is known of a code's variables."""
 
     cwd: str | None

@@ -6,8 +6,10 @@ redirections. It never runs anything and never raises.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from skilljuror.attribution.lexer import REDIRECTS, Part, Token, tokens_of
 from skilljuror.attribution.paths import absolute, expand_home, folder_of, join
@@ -25,8 +27,7 @@ _CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
 
 
-@dataclass(frozen=True, slots=True)
-class Redirect:
+class Redirect(Struct, frozen=True, gc=False):
     """Where a stream of a command goes or comes from."""
 
     op: str
@@ -40,8 +41,7 @@ class Redirect:
         return self.op in {">", ">>", ">|", "&>", "&>>", ">&"} and self.descriptor in {"", "1"}
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, gc=False):
     """One simple command."""
 
     words: tuple[Word, ...]
@@ -81,16 +81,14 @@ class Command:
         return None
 
 
-@dataclass(slots=True)
-class _Place:
+class _Place(Struct):
     """What changes while a text is read."""
 
     cwd: str | None
     before: str | None = None
 
 
-@dataclass(slots=True)
-class Shell:
+class Shell(Struct):
     """Reads shell texts with one set of variables."""
 
     cwd: str | None = None

@@ -1,7 +1,8 @@
 """Shell tokens between the operators that part commands, and the words that group them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from skilljuror.attribution.lexer import Token
 
@@ -12,8 +13,7 @@ _LOOPS = frozenset({"while", "until", "for", "select"})
 _KEYWORDS = OPENERS | {"then", "do", "else", "elif", "!", "}", "fi", "done", "esac", "time"}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, gc=False):
     """The tokens of one command."""
 
     tokens: list[Token]

@@ -1,7 +1,9 @@
 """Which lines of a file a command shows: windows that pipelines narrow down."""
 
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Span = tuple[int, int | None]
 """First and last line, inclusive; None = to the end of the file."""
@@ -17,8 +19,7 @@ _AWK_REST = re.compile(r"\}\s*(?:1|\{\s*print(?:\s+\$0)?\s*;?\s*\})\Z")
 _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True, gc=False):
     """What is asked of a file's lines."""
 
     spans: tuple[Span, ...] = ((1, None),)

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.attribution.lexer import Part
 
@@ -12,8 +14,7 @@ _BRACE = re.compile(r"^([^{}]{0,4096})\{([^{}]{1,4096},[^{}]{0,4096})\}(.{0,4096
 _DEFAULT = re.compile(r"^(\w+|[@*])(?::?[-=](.*))?$", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True, gc=False):
     """One value of a word."""
 
     text: str

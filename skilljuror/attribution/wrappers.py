@@ -1,8 +1,9 @@
 """Commands that run commands: `bash -lc`, `xargs`, `find -exec`, `sudo`, `timeout`, `uv run`."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from skilljuror.attribution.shell import DEPTH, Command, Shell, listing
 from skilljuror.attribution.words import Word
