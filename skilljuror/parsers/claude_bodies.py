@@ -1,8 +1,20 @@
 """Skill bodies and slash commands of Claude Code: which call or command a body answers."""
 
+import re
+
 from skilljuror.parsers.drafts import CallDraft, RunDraft
 
 BODY = "Base directory for this skill: "
+_AGAIN = re.compile(
+    r"\s*(?:\(Re-invocation of /(?P<one>[^\s,]+)|Skill /(?P<other>\S+) (?:is already|was) loaded )"
+)
+"""What stands in the place of a body that was loaded before."""
+
+
+def again(shown: str) -> str | None:
+    """The skill that a notice says was loaded before; None for any other text."""
+    found = _AGAIN.match(shown)
+    return (found["one"] or found["other"]) if found else None
 
 
 class SkillBodies:
@@ -43,6 +55,30 @@ class SkillBodies:
             call_id=call.call_id if call else source_call,
             command_line=slash[0] if slash else None,
         )
+
+    def notice(self, agent: str, line: int, shown: str, name: str, source_call: str | None) -> None:
+        """A skill was loaded that the context holds already: its body is not repeated."""
+        call = self._answered(agent, _tail(name), source_call)
+        slash = None if call else self._slash_for(agent, _tail(name))
+        if call is not None or slash is not None:
+            self.run.message(
+                agent, "skill_body", shown, line,
+                skill=call.fields.get("skill") if call else name,
+                call_id=call.call_id if call else source_call,
+                command_line=slash[0] if slash else None,
+            )  # fmt: skip
+        else:
+            self.run.message(agent, "other", shown, line)
+
+    def expansion(self, agent: str, line: int, shown: str, source_call: str) -> bool:
+        """What a Skill call brought that is no skill with a folder: a command's text. False where
+        no call waits for it."""
+        call = self._answered(agent, "", source_call)
+        if call is None:
+            return False
+        skill = call.fields.get("skill")
+        self.run.message(agent, "skill_body", shown, line, skill=skill, call_id=call.call_id)
+        return True
 
     def _slash_for(self, agent: str, folder: str) -> tuple[int, str] | None:
         slash = self._slash.pop(agent, None)

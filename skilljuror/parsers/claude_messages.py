@@ -8,7 +8,7 @@ from typing import Any
 
 from skilljuror.models.trajectory import MessageKind, Usage
 from skilljuror.parsers.claude_background import Background
-from skilljuror.parsers.claude_bodies import BODY, SkillBodies
+from skilljuror.parsers.claude_bodies import BODY, SkillBodies, again
 from skilljuror.parsers.claude_results import read_result
 from skilljuror.parsers.drafts import RunDraft, StepDraft
 from skilljuror.parsers.fields import IMAGE, count, record, rows, string, text
@@ -127,7 +127,7 @@ class ClaudeMessages:
         call.result = read_result(call, block, entry.result, entry.line)
         self._background.answered(call)
         child = string(record(entry.result).get("agentId"))
-        if child and call.fields["action"] == "agent":
+        if child and call.fields["action"] in {"agent", "skill"}:
             call.child = child
 
     def _text(self, entry: ClaudeRecord, shown: str) -> None:
@@ -135,8 +135,17 @@ class ClaudeMessages:
             self._bodies.body(entry.agent, entry.line, shown, entry.source_call)
         elif "<command-name>" in shown and not entry.meta:
             self._bodies.command(entry.agent, entry.line, shown)
-        else:
+        elif not (entry.meta and self._loaded(entry, shown)):
             self.run.message(entry.agent, _kind(entry, shown), shown, entry.line)
+
+    def _loaded(self, entry: ClaudeRecord, shown: str) -> bool:
+        """Whether a text of the harness answers a Skill call or a slash command."""
+        name = again(shown)
+        if name is not None:
+            self._bodies.notice(entry.agent, entry.line, shown, name, entry.source_call)
+            return True
+        call = entry.source_call
+        return call is not None and self._bodies.expansion(entry.agent, entry.line, shown, call)
 
 
 def thinking_tokens(usage: dict[str, Any]) -> int | None:

@@ -33,7 +33,7 @@ _KINDS = (
 _NAME = re.compile(rb'(\w+)"')
 _HEAD = 700
 """Bytes of a line within which its type and kind stand."""
-_WANTED = frozenset({b"agent_progress", b"skill_listing", b"file"})
+_WANTED = frozenset({b"agent_progress", b"skill_listing", b"file", b"invoked_skills"})
 _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"})
 
 
@@ -221,6 +221,8 @@ class _Reader:
             self._listing(line, self._agent(entry), held)
         elif kind == "file":
             self._file(line, self._agent(entry), held)
+        elif kind == "invoked_skills":
+            self._invoked(line, self._agent(entry), held)
         else:
             self.run.skipped[f"attachment/{kind}"] += 1
 
@@ -239,6 +241,13 @@ class _Reader:
         again = any(who == agent for who, _ in self.run.compactions)
         shown = string(file.get("content")) or ""
         self.run.message(agent, "reinjected" if again else "other", shown, line, path=path)
+
+    def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        """Skills that were loaded before a compaction, put back after it."""
+        for given in map(record, rows(held.get("skills"))):
+            name, shown = string(given.get("name")), string(given.get("content"))
+            if name and shown and shown.strip():
+                self.run.message(agent, "reinjected", shown, line, skill=name)
 
     _readers: ClassVar = {
         "user": _user,

@@ -8,6 +8,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Result, Trajectory, Usage
 from skilljuror.parsers.available_skills import add_available_skills
 from skilljuror.parsers.base import Source
+from skilljuror.parsers.copilot_skills import CopilotSkills
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.fields import count, epoch, record, rows, string, text
@@ -79,6 +80,7 @@ class _Reader:
         self.totals: list[Usage] = []
         self.over = False
         """Whether the session was ended or broken off, and nothing came after it."""
+        self._skills = CopilotSkills(run)
         self._steps: dict[str, StepDraft] = {}
         self._running: dict[str, CallDraft] = {}
         """Commands still running, by the shell id that read_bash polls."""
@@ -92,6 +94,8 @@ class _Reader:
             "assistant.message": self._assistant,
             "tool.execution_start": self._tool_start,
             "tool.execution_complete": self._tool_complete,
+            "skill.invoked": self._skill_invoked,
+            "skill.invoked_ref": self._skill_invoked,
         }
 
     def record(self, line: int, entry: dict[str, Any]) -> None:
@@ -139,8 +143,13 @@ class _Reader:
             self._ended(kind.get("shellId"), code)
 
     def _user(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        shown = string(data.get("transformedContent")) or text(data.get("content"))
-        self.run.message(MAIN, "prompt", shown, line)
+        typed = text(data.get("content"))
+        shown = self._skills.prompt(line, string(data.get("transformedContent")) or typed, typed)
+        if shown is not None:
+            self.run.message(MAIN, "prompt", shown, line)
+
+    def _skill_invoked(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
+        self._skills.invoked(line, data)
 
     def _assistant(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         key = string(data.get("messageId")) or f"line {line}"
@@ -167,6 +176,8 @@ class _Reader:
             polled = self._running.get(str(arguments.get("shellId")))
             if call.fields["action"] == "poll" and polled is not None:
                 call.fields["command"] = polled.fields.get("command")
+            elif call.fields["action"] == "skill":
+                self._skills.called(call)
 
     def _tool_start(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         """A copy of a tool request; a call of its own only where no request was logged."""

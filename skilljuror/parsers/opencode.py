@@ -16,6 +16,8 @@ from skilljuror.parsers.fields import count, epoch, number, record, rows, string
 from skilljuror.parsers.numbered import strip_numbers
 from skilljuror.parsers.peek import peek
 
+_SKILL = re.compile(r'\s*<skill_content name="([^"\n]{1,200})">')
+_BASE = re.compile(r"^Base directory for this skill: (?:file://)?([^\n]{1,1000})", re.MULTILINE)
 _WRAPPED = re.compile(r"<(file|content)>\n")
 
 
@@ -84,12 +86,24 @@ def _message(run: RunDraft, element: Element, agent: str) -> None:
     if info.get("role") == "user":
         for part in parts:
             if part.get("type") == "text":
-                made = part.get("synthetic") is True
-                run.message(agent, "other" if made else "prompt", text(part), element.line)
+                _text(run, agent, text(part), element.line, made=part.get("synthetic") is True)
         return
     if info.get("summary") is True:
         run.compacted(agent)
     _assistant(run, element, agent, info, parts)
+
+
+def _text(run: RunDraft, agent: str, shown: str, line: int, *, made: bool) -> None:
+    """A text of the user's side; one that wraps a skill is the body of a slash command."""
+    skill = _SKILL.match(shown)
+    if skill is None:
+        run.message(agent, "other" if made else "prompt", shown, line)
+        return
+    base = _BASE.search(shown)
+    run.message(
+        agent, "skill_body", shown, line, skill=skill[1], command_line=line,
+        path=base[1].strip().rstrip("/") if base else None,
+    )  # fmt: skip
 
 
 def _assistant(

@@ -24,6 +24,26 @@ EXPECTED = {
         (2, "read", "SKILL.md", "shell", "full", ((1, 7),), True),
         (4, "exec", "scripts/height.py", "shell", "none", None, False),
     ],
+    "claude-session/twice-loaded": [
+        (2, "activate", "SKILL.md", "skill-tool", "full", None, True),
+        (5, "activate", "SKILL.md", "skill-tool", "none", None, True),
+        (8, "activate", "SKILL.md", "skill-tool", "none", None, True),
+        (10, "activate", "SKILL.md", "skill-tool", "full", None, True),
+        (15, "read", "SKILL.md", "reinjected", "full", None, True),
+        (17, "activate", "SKILL.md", "slash", "none", None, True),
+    ],
+    "copilot-cli/skill-tool": [
+        (3, "activate", "SKILL.md", "skill-tool", "full", None, True),
+        (7, "read", "references/stations.md", "read-tool", "full", ((1, 2),), True),
+        (10, "activate", "SKILL.md", "slash", "full", None, True),
+        (11, "activate", "SKILL.md", "skill-tool", "none", None, False),
+        (13, "activate", "SKILL.md", "skill-tool", "full", None, True),
+    ],
+    "opencode/skill": [
+        (52, "activate", "SKILL.md", "skill-tool", "full", None, True),
+        (74, "read", "references/stations.md", "read-tool", "full", ((1, 2),), True),
+        (91, "activate", "SKILL.md", "slash", "full", None, True),
+    ],
 }
 
 
