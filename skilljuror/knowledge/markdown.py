@@ -161,7 +161,7 @@ class Document:
         return _first_within(self._paragraphs, start, end)
 
     def item(self, start: int, end: int) -> str | None:
-        """Source of the first list item's first line of text within the lines."""
+        """Source of the first list item's first text within the lines, folded to one line."""
         return _first_within(self._items, start, end)
 
     @cached_property
@@ -175,9 +175,9 @@ class Document:
 
     @cached_property
     def _items(self) -> list[tuple[int, str]]:
-        """(line, first line of text) of the list items, in order."""
+        """(line, text) of the list items, in order."""
         return [
-            (token.map[0], " ".join(token.content.split("\n")[0].split()))
+            (token.map[0], " ".join(token.content.split()))
             for number, token in enumerate(self.tokens)
             if token.type == "inline"
             and token.level > 2

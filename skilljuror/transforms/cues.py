@@ -23,7 +23,8 @@ GENERIC = frozenset({
     "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
     "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
     "reference", "resources", "see also", "conclusion", "purpose", "description", "contents",
-    "table of contents", "background", "general", "appendix", "faq", "related",
+    "table of contents", "background", "general", "appendix", "faq", "related", "other", "added",
+    "fixed", "changed", "removed",
 })  # fmt: skip
 """Headings that say nothing about when a file is wanted."""
 LEAST_LEAD = 4
@@ -42,6 +43,12 @@ _TRIGGER = re.compile(
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"^\s{0,8}(?:#|//|--|;|\*|/\*\*?)+!?\s?(.*?)\s*(?:\*/)?$")
+_LABEL = re.compile(
+    r"(?:usage|examples?|returns?|arg(?:ument)?s?|options|author|version|licen[cs]e|copyright"
+    r"|requires?|requirements|dependencies)\b[^.]{0,20}:",
+    re.IGNORECASE,
+)
+"""Lines of a leading comment that follow what the script is for, and do not tell it."""
 _DEFINES = re.compile(
     r"^(?:export\s)?(?:async\s)?(?:def|class|function|func|fn|theorem|lemma)\s+(\w+)", re.MULTILINE
 )
@@ -102,11 +109,13 @@ def _tells_alone(lead: str) -> bool:
 
 
 def unnamed(sentence: str, names: Iterable[str]) -> str:
-    """The sentence without a file's name before a dash or a colon: its row already gives it."""
+    """The sentence without a file's name before a dash or a colon, or after one at its end: its row
+    already gives it."""
     if not sentence:
         return ""
     told = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     rest = re.sub(rf"^(?:{told})\s*(?:[-–—:]|\s-)\s+(?=\S)", "", sentence, flags=re.IGNORECASE)
+    rest = re.sub(rf"(?:\s+[-–—]|:)\s+(?:[\w./-]*/)?(?:{told})[.]?$", "", rest, flags=re.IGNORECASE)
     return rest if len(rest.split()) >= LEAST else sentence
 
 
@@ -142,6 +151,8 @@ def _docstring(path: str, text: str) -> str:
 def _untitled(lines: Sequence[str]) -> str:
     """The lines as one, without a first line that only repeats a title."""
     told = [" ".join(line.split()) for line in lines if any(char.isalpha() for char in line)]
+    labels = (number for number, line in enumerate(told) if number and _LABEL.match(line))
+    told = told[: next(labels, len(told))]
     title = len(told) > 1 and told[0][-1] not in ".,:;" and told[1][0].isupper()
     return " ".join(told[1:] if title else told)
 
@@ -209,7 +220,7 @@ def _mention(
     names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))
     sentence = next(names, told)
     own = flat.lines[line].strip()
-    if len(sentence) > MAX_CUE and not own[:1].islower():
+    if len(sentence) > MAX_CUE and not own.lstrip("`*_[(\"'")[:1].islower():
         sentence = _LIST_MARK.sub("", own, count=1)
     yield Mention(clip(plain(_BOLD.sub("", sentence))), heading)
 

@@ -3,10 +3,12 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.markdown import Document
 from skilljuror.knowledge.render import render
 from skilljuror.models.bundle import Blob
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.cues import code_cue, first_sentence, topics
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"
 FILLER = "".join(
@@ -46,7 +48,7 @@ def row(told: str) -> str:
         ),
         (
             "| Clay | Speed |\n|---|---|\n| stoneware and porcelain | `references/firing-curves.md` |",
-            "Why: stoneware and porcelain – references/firing-curves.md",
+            "Why: stoneware and porcelain",
         ),
         ("They stand in `references/firing-curves.md`.", "Why: Rise slowly to 573 degrees."),
     ],
@@ -99,3 +101,37 @@ def test_a_general_heading_is_told_with_its_skill():
     rows = [line for line in lines if line.startswith("- [references/") and "Examples" in line]
     assert all("bisque: " in line or "raku: " in line or "Rules" in line for line in rows), rows
     assert rows
+
+
+def test_a_name_after_a_colon_at_the_end_is_not_said_again():
+    assert row("The curves to heat by: `references/firing-curves.md`").endswith(
+        "Why: The curves to heat by"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "cue"),
+    [
+        (["Stop the kiln and vent it", "Usage: stop.sh <kiln>"], "Stop the kiln and vent it"),
+        (["Kiln logger", "Writes one row a minute.", "Returns: rows"], "Writes one row a minute."),
+        (["Usage: stop.sh <kiln>", "Example: stop.sh 3"], "Usage: stop.sh <kiln>"),
+    ],
+)
+def test_a_script_tells_what_it_is_for_before_how_it_is_called(lines: list[str], cue: str):
+    text = "#!/bin/sh\n" + "".join(f"# {line}\n" for line in lines) + "true\n"
+    assert code_cue("stop.sh", text) == cue
+
+
+def test_the_first_item_of_a_list_is_told_to_the_end_of_its_sentence():
+    document = Document([
+        "# Order",
+        "",
+        "- Warm the kiln until the pyrometer",
+        "  reads 90. Then wait.",
+        "- b",
+    ])
+    assert first_sentence(document) == "Warm the kiln until the pyrometer reads 90."
+
+
+def test_headings_of_a_change_log_tell_nothing():
+    assert topics(["Kiln log", "Added", "Fixed", "Other"]) == "Kiln log"
