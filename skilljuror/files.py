@@ -338,16 +338,6 @@ class RunFolder:
         return self.root / "trials"
 
     @property
-    def calls_file(self) -> Path:
-        """Every model call."""
-        return self.root / "calls.jsonl"
-
-    @property
-    def reviews_file(self) -> Path:
-        """Every decision of a person."""
-        return self.root / "reviews.jsonl"
-
-    @property
     def sources_file(self) -> Path:
         """Paths that `ingest` was pointed at in observed mode, so that it can be repeated."""
         return self.root / "sources.jsonl"

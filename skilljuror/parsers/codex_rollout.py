@@ -33,11 +33,6 @@ _EVENTS = frozenset({b"token_count", b"turn_aborted", b"task_complete", b"item_c
 _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
 
 
-def is_child(meta: dict[str, Any]) -> bool:
-    """Whether a session_meta payload belongs to a sub-agent's thread."""
-    return parent_thread(meta) is not None
-
-
 def parent_thread(meta: dict[str, Any]) -> str | None:
     """The thread that spawned this one."""
     spawn = record(record(record(meta.get("source")).get("subagent")).get("thread_spawn"))

@@ -111,10 +111,6 @@ class RunDraft:
         self._counts: Counter[str] = Counter()
         self._calls: dict[str, CallDraft] = {}
 
-    def steps_before(self, agent: str) -> int:
-        """Steps of that agent so far."""
-        return self._counts[agent]
-
     def seen_at(self, moment: float | None) -> None:
         """Stretch the run over a moment."""
         if moment is None:

@@ -48,7 +48,7 @@ def run_of(*calls: Call, messages: tuple[Message, ...] = (), **more) -> Trajecto
     steps = tuple(
         Step("main", number, call.line, calls=(call,)) for number, call in enumerate(calls, 1)
     )
-    known = {"format": "claude-session", "cwd": "/work", "home": "/root", **more}
+    known = {"format": "claude-session", "cwd": "/srv/app", "home": "/root", **more}
     return Trajectory(
         trajectory="t1", files=("log.jsonl",), steps=steps, messages=messages, **known
     )

@@ -59,7 +59,7 @@ EXEC = [("exec", "scripts/total.py")]
         f'eval "cat {BUNDLE}/SKILL.md"',
         f"git show HEAD:{BUNDLE.lstrip('/')}/SKILL.md; cat {BUNDLE}/SKILL.md",
         f"ssh host true; cat {BUNDLE}/skill.md",
-        "cat /work/../root/.claude/skills/ledger/./SKILL.md",
+        "cat /srv/app/../root/.claude/skills/ledger/./SKILL.md",
         "cat .claude/skills/ledger/SKILL.md",
     ],
 )
@@ -125,7 +125,7 @@ def test_ways_to_use_code_without_running_it(command):
 @pytest.mark.parametrize(
     "command",
     [
-        "cat /work/SKILL.md",
+        "cat /srv/app/SKILL.md",
         "cat references/format.md",
         "ls -la ~",
         f"ls {ROOT}",

@@ -33,7 +33,7 @@ def calls(*pairs):
     "folder",
     [
         "~/.claude/skills/ledger",
-        "/work/.agents/skills/ledger",
+        "/srv/app/.agents/skills/ledger",
         ".codex/skills/ledger",
         "/x/.gemini/skills/ledger",
         "/root/.claude/plugins/cache/market/books/1.2.0/skills/ledger",
@@ -50,11 +50,11 @@ def test_roots_known_from_real_logs(folder):
 @pytest.mark.parametrize(
     "path",
     [
-        "/work/plugins/books/skills/ledger/SKILL.md",
-        "/work/docs/SKILL.md",
-        "/work/.agents/workflow.md",
-        "/work/src/skills/ledger.ts",
-        "/work/.claude/settings.json",
+        "/srv/app/plugins/books/skills/ledger/SKILL.md",
+        "/srv/app/docs/SKILL.md",
+        "/srv/app/.agents/workflow.md",
+        "/srv/app/src/skills/ledger.ts",
+        "/srv/app/.claude/settings.json",
     ],
 )
 def test_what_merely_looks_like_a_root(path):
@@ -137,8 +137,8 @@ def test_an_output_is_no_second_witness_for_the_text_it_taught():
         (f"tail -n 30 {BUNDLE}/SKILL.md", SKILL, "full", ((1, 10),)),
         (f"tail -n 6 {BUNDLE}/SKILL.md", BODY, "partial", None),
         (f"cat {BUNDLE}/SKILL.md", SKILL + "…1234 tokens truncated…", "partial", None),
-        (f"pwd && sed -n '1,240p' {BUNDLE}/SKILL.md", "/work\n" + SKILL, "full", ((1, 10),)),
-        (f"pwd && cat {BUNDLE}/notes.md", "/work\nx\n", "full", None),
+        (f"pwd && sed -n '1,240p' {BUNDLE}/SKILL.md", "/srv/app\n" + SKILL, "full", ((1, 10),)),
+        (f"pwd && cat {BUNDLE}/notes.md", "/srv/app\nx\n", "full", None),
         (f"ls {BUNDLE} && cat {BUNDLE}/SKILL.md", "SKILL.md\n" + SKILL, "full", ((1, 10),)),
         (f"echo A; cat {BUNDLE}/SKILL.md; echo B", f"A\n{SKILL}B\n", "full", ((1, 10),)),
         (f"awk '/sale/' {BUNDLE}/SKILL.md", BODY[:60], "partial", None),
@@ -229,7 +229,7 @@ def test_a_folder_is_not_kept_where_every_call_has_a_new_shell():
 
 
 def test_a_folder_that_the_harness_reset_is_forgotten():
-    first, second = calls((f"cd {BUNDLE}", "Shell cwd was reset to /work"), ("ls", "x"))
+    first, second = calls((f"cd {BUNDLE}", "Shell cwd was reset to /srv/app"), ("ls", "x"))
     third = ran("python3 scripts/total.py", "7", call_id="c9", line=50)
     assert found(first, second, third) == []
 
@@ -322,7 +322,7 @@ def test_the_events_are_numbered_in_order_and_name_their_file():
         *calls((f"cat {BUNDLE}/SKILL.md", SKILL), (f"cat {BUNDLE}/references/taxes.md", TAXES))
     )
     sub = type(run.steps[0])("a1", 1, 4, calls=(ran(f"cat {BUNDLE}/SKILL.md", SKILL),), file=1)
-    run = type(run)("t", "claude-session", ("a", "b"), (*run.steps, sub), cwd="/work")
+    run = type(run)("t", "claude-session", ("a", "b"), (*run.steps, sub), cwd="/srv/app")
     events = attribute(run, None).events
     assert [(one.ordinal, one.agent, one.file) for one in events] == [
         (0, "main", None), (1, "main", None), (2, "a1", "b"),

@@ -223,5 +223,7 @@ def test_a_window_of_a_file_is_found_where_it_stands(start, more, noisy):
 def test_a_catalog_folds_the_names_of_a_skill():
     catalog = Catalog()
     catalog.add_skill("books:ledger", f"{ROOT}/ledger")
-    found = {catalog.locate(f"{root}/ledger/SKILL.md") for root in (ROOT, "/work/.agents/skills")}
+    found = {
+        catalog.locate(f"{root}/ledger/SKILL.md") for root in (ROOT, "/srv/app/.agents/skills")
+    }
     assert {place.skill for place in found if place} == {"books:ledger"}

@@ -81,7 +81,7 @@ def test_an_edit_shows_a_snippet_and_is_no_use():
 
 def test_a_write_of_code_that_imports_is_a_mention_until_it_runs():
     code = f"import sys\nsys.path.append('{BUNDLE}/scripts')\nfrom total import x\n"
-    written = tool("write", Result("ok", 3, True), path="/work/use.py", written=code)
+    written = tool("write", Result("ok", 3, True), path="/srv/app/use.py", written=code)
     ran_ = ran("python3 use.py", "7", call_id="c2", line=5)
     kinds = [(one.kind, one.resource, one.line, one.via) for one in events_of(written, ran_)]
     assert kinds == [
@@ -137,7 +137,7 @@ def test_a_glob_inside_one_bundle_is_a_listing(pattern):
 
 
 @pytest.mark.parametrize(
-    ("path", "pattern"), [(ROOT, "**/*.md"), ("/work", "**/*ledger*"), (ROOT, None)]
+    ("path", "pattern"), [(ROOT, "**/*.md"), ("/srv/app", "**/*ledger*"), (ROOT, None)]
 )
 def test_a_listing_over_more_than_one_bundle_is_no_event(path, pattern):
     call = tool("list", Result(f"{BUNDLE}/SKILL.md", 3, True), path=path, pattern=pattern)
@@ -216,7 +216,7 @@ def test_a_log_without_texts_says_by_its_status_that_a_tool_read(start, exposed)
 
 
 def test_an_unknown_tool_that_is_given_paths_reads_them():
-    arguments = {"paths": [f"{BUNDLE}/SKILL.md", "/work/notes.md"]}
+    arguments = {"paths": [f"{BUNDLE}/SKILL.md", "/srv/app/notes.md"]}
     call = Call(
         "c1", "mcp__files__read", "other", 2, arguments=arguments, result=Result(SKILL, 3, True)
     )
