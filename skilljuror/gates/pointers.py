@@ -82,6 +82,8 @@ class _Places:
         known = [*paths_of(bundle, units), *merged]
         self.tails = {tail for path in known for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
+        self.sections = [dirname(path) for path in merged if basename(path) == "SKILL.md"]
+        """Folders of skills that became sections of a page; links of theirs start there."""
         self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
         titles: dict[str, list[str]] = defaultdict(list)
         for unit in units:
@@ -111,7 +113,8 @@ class _Places:
     def _target(self, unit: Unit, path: str) -> str | None:
         """The file or folder that a link leads to, a folder of carried files too; None when there
         is none."""
-        bases = [dirname(unit.file), *self.skills, ""]
+        own = dirname(unit.file)
+        bases = [own, *self.skills, *(join(own, folder) for folder in self.sections), ""]
         places = (normpath(join(base, path)) for base in bases)
         found = next((p for p in places if p in self.paths or p in self.folders), None)
         return found or self._carried_target(unit, path)

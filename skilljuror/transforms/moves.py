@@ -69,15 +69,15 @@ class Moves:
     def _after(self, line: int, page: str) -> tuple[str, SubstitutionKind]:
         before = self.flat.lines[line]
         kind: SubstitutionKind = "link"
-        text = before
+        text, unit = before, self.flat.unit_at(line)
         if line in self.flat.document.prose or line in self._defining:
-            text = rewrite_links(before, lambda target: self._target(target, page))
-        renamed = self._names.renamed(text, self.flat.unit_at(line))
+            text = rewrite_links(before, lambda target: self._target(target, page, unit))
+        renamed = self._names.renamed(text, unit)
         kind = kind if renamed == text else "mention"
         fresh = self._names.freshened(renamed)
         return fresh, (kind if fresh == renamed else "stale-path")
 
-    def _target(self, target: str, page: str) -> str | None:
+    def _target(self, target: str, page: str, unit: str) -> str | None:
         if not is_local(target):
             return None
         path, anchor = split_target(target)
@@ -85,9 +85,10 @@ class Moves:
             place = self._place(anchor)
             new = link_between(page, *place) if place else target
         else:
-            wanted = resolve_from(self.flat.path, path)
-            known = self.layout.has(wanted)
-            new = link_between(page, wanted, anchor) if known else target
+            places = (self.flat.path, f"{self.layout.folder}/{unit or '.'}/SKILL.md")
+            wanted = (resolve_from(place, path) for place in places)
+            known = next(filter(self.layout.has, wanted), None)
+            new = link_between(page, known, anchor) if known else target
         return None if new == target else new
 
     def _place(self, anchor: str) -> tuple[str, str] | None:

@@ -266,7 +266,7 @@ def _workshop(n: int) -> Files:
     return {
         f"{name}/SKILL.md": (
             f"---\nname: {name}\ndescription: >-\n  {told}\nlicense: Own\nmetadata:\n  kind: bench\n---\n"
-            f"# Bench {n}\n\nBegin with [the page](notes.md), then see [how to sand](#sanding).\n\n"
+            f"# Bench {n}\n\nBegin with [the page](notes.md), then see [how to sand](#sanding) and [all scripts](scripts/).\n\n"
             f"## Sanding\n\n{'Sand along the grain, never across it. ' * (400 if n == 11 else 30)}\n\n"
             f"## Gluing\n\n{'Clamp for 20 minutes at most. ' * 30}\n\n"
             f"## Check\n\nRun `python3 scripts/check.py --case {n}`.\n"

@@ -66,6 +66,10 @@ def test_links_of_a_guide_lead_to_files_that_are_there(made: Bundle) -> None:
     assert "union/bench-05/notes.md" in made.files
 
 
+def test_a_link_to_a_folder_of_a_skill_leads_there_from_its_guide(made: Bundle) -> None:
+    assert "[all scripts](bench-05/scripts)" in _text(made, "union/bench-05.md")
+
+
 def test_a_guide_takes_no_name_that_a_file_has(made: Bundle) -> None:
     assert _text(made, "union/bench-03.md").startswith("# House rules")
     assert _text(made, "union/bench-03-2.md").startswith("# bench-03\n")
