@@ -32,7 +32,8 @@ class Usage(Struct, frozen=True, gc=False):
     """Tokens of four disjoint classes, plus reasoning; each null unless the log says it."""
 
     input: int | None = None
-    """Input tokens that were neither read from nor written to a cache."""
+    """Input tokens that were neither read from nor written to a cache; below 0 where the log's count
+    of input left its cache out, which whatever is computed takes for 0."""
     cache_write: int | None = None
     """Input tokens written to a cache."""
     cache_read: int | None = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from skilljuror.models.trajectory import Usage
 from skilljuror.parsers.drafts import total_usage
-from skilljuror.parsers.fields import count, minus, record
+from skilljuror.parsers.fields import count, record, rest
 
 _FIELDS = (
     "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
@@ -73,7 +73,7 @@ def _counts(usage: dict[str, Any]) -> Counts:
 def _usage(counts: Counts) -> Usage:
     total, cached, written, output, reasoning = counts
     return Usage(
-        input=minus(total, cached, written),
+        input=rest(total, cached, written),
         cache_write=written,
         cache_read=cached,
         output=output,

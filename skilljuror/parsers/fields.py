@@ -52,6 +52,12 @@ def number(value: Any) -> float | None:
     return plain if math.isfinite(plain) else None
 
 
+def rest(total: int | None, *parts: int | None) -> int | None:
+    """`total` without its known parts; None when the total is unknown. Below zero it tells that the
+    total did not hold the parts: what is computed from it takes 0 and counts a clamp."""
+    return None if total is None else total - sum(part or 0 for part in parts)
+
+
 def minus(total: int | None, *parts: int | None) -> int | None:
     """`total` without its known parts; None when the total is unknown, never below zero."""
     if total is None:

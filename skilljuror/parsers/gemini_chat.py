@@ -14,7 +14,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.document import Document
 from skilljuror.parsers.drafts import MAIN, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.endings import is_answered
-from skilljuror.parsers.fields import count, epoch, record, rows, string, text
+from skilljuror.parsers.fields import count, epoch, record, rest, rows, string, text
 from skilljuror.parsers.gemini_results import read_result
 from skilljuror.parsers.lines import JsonLines
 from skilljuror.parsers.peek import peek
@@ -215,7 +215,7 @@ def _usage(tokens: dict[str, Any]) -> Usage | None:
     prompt, cached = count(tokens.get("input")), count(tokens.get("cached"))
     output, thoughts = count(tokens.get("output")), count(tokens.get("thoughts"))
     return Usage(
-        input=None if prompt is None else max(0, prompt - (cached or 0)),
+        input=rest(prompt, cached),
         cache_read=cached,
         output=None if output is None else output + (thoughts or 0),
         reasoning=thoughts,

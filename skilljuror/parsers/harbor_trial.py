@@ -16,7 +16,7 @@ from skilljuror.models.trajectory import Outcome, Trajectory, Usage
 from skilljuror.parsers.base import Found, Source
 from skilljuror.parsers.captures import capture, choose
 from skilljuror.parsers.discover import discover
-from skilljuror.parsers.fields import minus
+from skilljuror.parsers.fields import rest
 from skilljuror.parsers.harbor_result import is_trial, read_result
 from skilljuror.parsers.read import parser, read
 
@@ -115,7 +115,7 @@ def _usage(result: HarborResult) -> Usage | None:
     if result.input_tokens is None and result.output_tokens is None:
         return None
     return Usage(
-        input=minus(result.input_tokens, result.cached_tokens),
+        input=rest(result.input_tokens, result.cached_tokens),
         cache_read=result.cached_tokens,
         output=result.output_tokens,
         cost_usd=result.cost_usd,

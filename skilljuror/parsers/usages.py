@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.models.trajectory import Usage
-from skilljuror.parsers.fields import count, minus, number, record
+from skilljuror.parsers.fields import count, number, record, rest
 
 
 def usage_of_prompt(
@@ -12,7 +12,7 @@ def usage_of_prompt(
 ) -> Usage:  # fmt: skip
     """The four disjoint classes; `input` is what is not known to be cached or written."""
     return Usage(
-        input=minus(count(prompt), count(cached), count(written)),
+        input=rest(count(prompt), count(cached), count(written)),
         cache_write=count(written),
         cache_read=count(cached),
         output=count(output),

@@ -34,7 +34,7 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         steps=len(trajectory.steps) - len(others),
         sub_agents=len(set(others)),
         sub_steps=len(others),
-        input=usage.input,
+        input=_fresh(usage),
         cache_write=usage.cache_write,
         cache_read=usage.cache_read,
         output=usage.output,
@@ -48,6 +48,11 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         reward=outcome.reward if outcome else None,
         exception=outcome.exception if outcome else None,
     )
+
+
+def _fresh(usage: Usage) -> int | None:
+    """Fresh input, 0 where the log's count left its cache out."""
+    return None if usage.input is None else max(0, usage.input)
 
 
 def step_rows(trajectory: Trajectory, events: tuple[ResourceEvent, ...]) -> tuple[StepRow, ...]:
@@ -72,7 +77,7 @@ def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]])
         skill_related=(step.agent, step.index) in related,
         text_bytes=_bytes([step.text, step.reasoning, *asks, *[one.text for one in results]]),
         preview=_preview(asks, step.text),
-        input=usage.input,
+        input=_fresh(usage),
         cache_write=usage.cache_write,
         cache_read=usage.cache_read,
         output=usage.output,

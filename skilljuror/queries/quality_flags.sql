@@ -27,6 +27,9 @@ flags AS (
     SELECT 'log_cut_off' AS flag, 'circumstance' AS kind, a.*, l.steps || ' steps' AS detail
     FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE NOT l.complete
     UNION ALL BY NAME
+    SELECT 'no_steps' AS flag, 'circumstance' AS kind, a.*, 'the log holds no step' AS detail
+    FROM about AS a JOIN trajectories AS l ON l.trial = a.trial WHERE l.steps + l.sub_steps = 0
+    UNION ALL BY NAME
     SELECT 'skill_unread' AS flag, 'behaviour' AS kind, a.*, 'no resource was opened' AS detail
     FROM about AS a
     WHERE a.readable AND a.variant IS NOT NULL

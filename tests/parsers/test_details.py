@@ -5,6 +5,7 @@ import json
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
+from skilljuror.pipeline.rows import trajectory_row
 from tests.parsers import goldens
 
 
@@ -91,3 +92,14 @@ def test_claude_tells_thinking_tokens_only_where_the_log_does():
     assert new.usage is not None
     assert old.usage is not None
     assert (new.usage.reasoning, old.usage.reasoning) == (12, None)
+
+
+def test_an_input_count_that_leaves_its_cache_out_is_handed_on(tmp_path):
+    info = {
+        "total_token_usage": {"input_tokens": 30, "cached_input_tokens": 500, "output_tokens": 7}
+    }
+    run = codex(tmp_path, ("event_msg", {"type": "token_count", "info": info}))
+    assert run.usage is not None
+    assert (run.usage.input, run.usage.cache_read) == (-470, 500)
+    row = trajectory_row(run, None)
+    assert (row.input, row.cache_read, row.output) == (0, 500, 7)

@@ -108,6 +108,20 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     assert missing == {"alpha__baseline__1", "alpha__baseline__2"}
 
 
+def test_a_log_without_a_step_is_a_circumstance(tmp_path):
+    path = tmp_path / "study.duckdb"
+    trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"], trials=2))
+        store.put_trials(trials)
+        store.put_ingested([fake.run("t1", trial=trials[0].trial, steps=0)])
+        store.put_ingested([fake.run("t2", trial=trials[1].trial, steps=0, sub_steps=3)])
+    found = rows(path, "quality_flags", "flag", "kind", "trial")
+    assert [row for row in found if row[0] == "no_steps"] == [
+        ("no_steps", "circumstance", trials[0].trial)
+    ]
+
+
 def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     path = tmp_path / "study.duckdb"
     trials = [fake.trial("alpha", "pd", n) for n in (1, 2)]
