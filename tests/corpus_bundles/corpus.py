@@ -261,13 +261,13 @@ STEPS: Files = {
 
 def _workshop(n: int) -> Files:
     """One skill of a large union: a long frontmatter, sections to move, a page and a script."""
-    name, sides = f"bench-{n:02}", 500 if n == 11 else 30
+    name, parts = f"bench-{n:02}", 500 if n == 11 else 30
     told = f"Repairs case {n} at the bench. Use when case {n} comes back cracked. " * 3
     return {
         f"{name}/SKILL.md": (
             f"---\nname: {name}\ndescription: >-\n  {told}\nlicense: Own\nmetadata:\n  kind: bench\n---\n"
             f"# Bench {n}\n\nBegin with [the page](notes.md), then see [how to sand](#sanding) and [all scripts](scripts/).\n\n"
-            f"## Sanding\n\n{''.join(f'Sand side {side} along the grain. ' for side in range(sides))}\n\n"
+            f"## Sanding\n\n{''.join(f'Sand part q{chr(97 + part // 26)}{chr(97 + part % 26)} along the grain. ' for part in range(parts))}\n\n"
             f"## Gluing\n\n{'Clamp for 20 minutes at most. ' * 30}\n\n"
             f"## Check\n\nRun `python3 scripts/check.py --case {n}`.\n"
         ).encode(),
