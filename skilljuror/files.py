@@ -12,20 +12,22 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-import jsonlines
 import msgspec
 import orjson
-from pydantic import ValidationError
 
 from skilljuror.errors import StudyError, UsageError
-from skilljuror.models.record import Record
+
+if TYPE_CHECKING:  # reading logs loads neither pydantic nor jsonlines
+    from pydantic import ValidationError
+
+    from skilljuror.models.record import Record
 
 DATA_KINDS = ("transforms", "rubrics", "examples")
 
 LOG = logging.getLogger(__name__)
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound="Record")
 Row = TypeVar("Row")
 
 
@@ -180,6 +182,8 @@ def read_record(kind: type[R], path: Path) -> R:
         data = path.read_bytes()
     except FileNotFoundError as error:
         raise StudyError(f"{str(path)!r} does not exist", file=str(path)) from error
+    from pydantic import ValidationError
+
     try:
         record = kind.model_validate_json(data)
     except ValidationError as error:
@@ -189,12 +193,12 @@ def read_record(kind: type[R], path: Path) -> R:
     return record
 
 
-def _our_version(kind: type[Record]) -> Any:
+def _our_version(kind: "type[Record]") -> Any:
     field = kind.model_fields.get("format_version")
     return field.default if field else 1
 
 
-def _other_version(kind: type[Record], path: Path, theirs: object) -> StudyError:
+def _other_version(kind: "type[Record]", path: Path, theirs: object) -> StudyError:
     return StudyError(
         f"{str(path)!r} has format_version {theirs}, this skilljuror reads {_our_version(kind)}:"
         " use the version that wrote it, or make it anew",
@@ -203,7 +207,7 @@ def _other_version(kind: type[Record], path: Path, theirs: object) -> StudyError
     )
 
 
-def _wrong_record(kind: type[R], path: Path, data: bytes, error: ValidationError) -> StudyError:
+def _wrong_record(kind: type[R], path: Path, data: bytes, error: "ValidationError") -> StudyError:
     theirs = _format_version(data)
     if theirs is not None and theirs != _our_version(kind):
         return _other_version(kind, path, theirs)
@@ -229,7 +233,7 @@ def _format_version(data: bytes) -> int | None:
     return version if isinstance(version, int) else None
 
 
-def write_record(path: Path, record: Record) -> None:
+def write_record(path: Path, record: "Record") -> None:
     """A pydantic record as indented JSON."""
     write_atomic(path, record.model_dump_json(indent=2) + "\n")
 
@@ -260,6 +264,8 @@ def read_jsonl(path: Path) -> Iterator[Any]:
     """The objects of a JSONL file of ours; a torn line (a kill) is skipped."""
     if not path.exists():
         return
+    import jsonlines
+
     with jsonlines.open(path, loads=orjson.loads) as reader:
         while True:
             try:
@@ -275,6 +281,8 @@ def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
 
     Raises StudyError that names file and row where one is of another form.
     """
+    from pydantic import ValidationError
+
     for number, row in enumerate(read_jsonl(path), start=1):
         try:
             yield _as_row(kind, row)
@@ -288,15 +296,18 @@ def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
 
 
 def _as_row(kind: type[Row], row: Any) -> Row:
-    if issubclass(kind, Record):
-        return kind.model_validate(row)
-    return msgspec.convert(row, kind)
+    if issubclass(kind, msgspec.Struct):
+        return msgspec.convert(row, kind)
+    from skilljuror.models.record import Record
+
+    return kind.model_validate(row) if issubclass(kind, Record) else msgspec.convert(row, kind)
 
 
 def _encode(row: Any) -> bytes:
-    if isinstance(row, Record):
-        return row.model_dump_json().encode()
-    return msgspec.json.encode(row)
+    if isinstance(row, dict | list | msgspec.Struct):
+        return msgspec.json.encode(row)
+    text: str = row.model_dump_json()
+    return text.encode()
 
 
 class RunFolder:
@@ -316,6 +327,11 @@ class RunFolder:
                 file=str(root),
             )
         return cls(root)
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is a study with trials of its own (else it holds foreign logs)."""
+        return self.plan_file.is_file()
 
     @property
     def study_file(self) -> Path:

@@ -44,7 +44,7 @@ OWNERS: dict[str, set[str]] = {
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
     "pyarrow": {"store"},
-    "msgspec": {"models", "files", "parsers", "harnesses", "pipeline", "llm", "cli"},
+    "msgspec": {"models", "files", "parsers", "attribution", "harnesses", "pipeline", "llm", "cli"},
     "orjson": {"models", "files", "parsers", "metrics"},
     "pandas": {"queries", "reports", "study"},
     "numpy": {"stats", "reports"},

@@ -155,7 +155,10 @@ def _shown(touch: Touch, claim: Claim, output: Output, run: Gathered, parts: Par
     if kind == "edit" and call.action == "edit" and claim.access.via == "read-tool":
         snippet = output.ok and len(output.lines) > 3
         return Shown("partial" if snippet else "none", None, output.ok, note=note)
-    return Shown("none", None, output.ok, note=note)
+    ok = output.ok
+    if kind == "list" and ok is None and output.text.strip():
+        ok = output.error_for(claim.access.path) is None
+    return Shown("none", None, ok, note=note)
 
 
 def _searched(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,13 +19,14 @@ from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_
 from skilljuror.attribution.python_code import imports_by_script, python_accesses
 from skilljuror.attribution.shell import Shell, read_shell
 from skilljuror.attribution.spelling import deed_of, plainer, slashed, typed
-from skilljuror.attribution.views import View
+from skilljuror.attribution.views import WHOLE, View
 from skilljuror.attribution.words import Word
 from skilljuror.attribution.wrappers import unwrap
 from skilljuror.models.trajectory import Call
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
-_PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file")
+_PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
+                   "relative_path")  # fmt: skip
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
 _PATH_IN_OUTPUT = re.compile(r"[\w@./~+-]{3,500}")
@@ -210,7 +212,8 @@ class Claims(Struct):
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
                 text = f"{call.name} {value}"
                 access = Access(path, kind, "read-tool", strict=kind == "read", text=text)
-                found.setdefault(path, replace(access, glob=is_glob(path), shown=shown))
+                view = _head_view(call.arguments) if kind == "read" else access.view
+                found.setdefault(path, replace(access, glob=is_glob(path), shown=shown, view=view))
         return list(found.values())
 
     def _locations(self, access: Access, shown: str) -> list[Location]:
@@ -358,6 +361,12 @@ class Claims(Struct):
                 claims.append(Claim(one, location, len(claims)))
         if claims:
             self.scripts[access.path] = claims
+
+
+def _head_view(arguments: dict[str, Any]) -> View:
+    """`head: 5`, as tools of other servers ask for the beginning of a file."""
+    head = arguments.get("head")
+    return WHOLE.head(head) if isinstance(head, int) and head > 0 else WHOLE
 
 
 def _as_listing(access: Access, location: Location) -> Access:

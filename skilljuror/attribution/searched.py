@@ -9,9 +9,10 @@ from skilljuror.attribution.content import joined, size_of
 from skilljuror.attribution.evidence import Output, Shown
 from skilljuror.attribution.gather import Gathered, Touch
 from skilljuror.attribution.paths import join, name_of
+from skilljuror.attribution.spelling import slashed
 
 _PRINTED = re.compile(
-    r"^(?P<path>[^:\s`'\"{}<>|()]{1,500})[:](?:(?P<number>\d{1,7})[:-])?(?P<text>.*)$"
+    r"^(?P<path>(?:[A-Za-z]:(?=[\\/]))?[^:\s`'\"{}<>|()]{1,500})[:](?:(?P<number>\d{1,7})[:-])?(?P<text>.*)$"
 )
 _AROUND = re.compile(r"^(?P<path>[^:\s`'\"{}<>|()]{1,500}?)-(?P<number>\d{1,7})-(?P<text>.*)$")
 _HEADING = re.compile(r"^(?:File: )?(?P<path>[^:\s`'\"{}<>|()]{1,500}\.\w{1,10}):?$")
@@ -92,6 +93,7 @@ class _Reader:
         return self.known[path]
 
     def _located(self, path: str) -> Location | None:
+        path = slashed(path)
         if "." not in name_of(path) and "/" not in path:
             return None
         for full in (join(self.base, path), *(join(folder, path) for folder in self.folders)):

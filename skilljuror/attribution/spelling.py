@@ -30,10 +30,13 @@ _READS = frozenset(
 )  # fmt: skip
 
 
+_HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
+
+
 def slashed(command: str) -> str:
-    """A command with the paths of Windows written with slashes."""
+    """A command with the paths of Windows written with slashes, and its name for the home folder."""
     if "\\" in command and _WINDOWS.search(command):
-        return command.replace("\\", "/")
+        return _HOME.sub("$HOME", command).replace("\\", "/")
     return command
 
 

@@ -104,17 +104,21 @@ def ingest(
     debug: Debug = False,
 ) -> None:
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
-    from skilljuror.pipeline.ingest import ingest_logs, ingest_trials, is_planned
+    from skilljuror.files import RunFolder
 
     moment = _moment(since)
-    own = not paths and is_planned(study)
+    own = not paths and RunFolder(study).planned
     if own and moment is not None:
         raise UsageError("--since is for logs; of a study's own trials all are read", field="since")
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
+            from skilljuror.pipeline.collect import ingest_trials
+
             summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:
+            from skilljuror.pipeline.ingest import ingest_logs
+
             summary = ingest_logs(
                 study, chosen, since=moment, jobs=jobs, count_tokens=count_tokens, progress=listener
             )

@@ -5,7 +5,9 @@ import re
 import orjson
 
 from skilljuror.models.trajectory import Result
+from skilljuror.parsers.drafts import patched
 from skilljuror.parsers.fields import number, record, rows, string
+from skilljuror.parsers.numbered import strip_numbers
 
 _FRAME = re.compile(
     r"Chunk ID: \w+\nWall time: (?P<wall>\d+(?:\.\d+)?) seconds?\n"
@@ -51,6 +53,14 @@ def read_output(shown: str, line: int) -> tuple[Result, str | None]:
         seconds=float(wall),
     )
     return result, frame["running"] if frame.re is _FRAME else None
+
+
+def numbered(result: Result) -> Result:
+    """The result of a tool that prints a number before every line of a file."""
+    found = strip_numbers(result.text)
+    if found is None:
+        return result
+    return patched(result, clean=found[0], first_line=found[1], ok=True)
 
 
 def _older(shown: str, line: int) -> Result | None:

@@ -15,7 +15,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Result, Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.codex_messages import add_developer_message, add_user_message
-from skilljuror.parsers.codex_output import read_output
+from skilljuror.parsers.codex_output import numbered, read_output
 from skilljuror.parsers.codex_usage import UsageMeter
 from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, patched, total_usage
 from skilljuror.parsers.endings import is_answered
@@ -208,7 +208,10 @@ class _Thread:
     ) -> CallDraft:
         name = string(payload.get("name")) or str(payload.get("type"))
         step = self._step(line, stamp, payload)
-        return self.run.call(step, string(payload.get("call_id")), name, arguments, line)
+        call = self.run.call(step, string(payload.get("call_id")), name, arguments, line)
+        if name == "read_file" and call.fields.get("start"):
+            call.fields["start"] = max(1, call.fields["start"] - 1)
+        return call
 
     def _function_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         arguments = _arguments(payload.get("arguments"))
@@ -243,6 +246,8 @@ class _Thread:
             return
         earlier = call.result
         call.result, running = read_output(text(payload.get("output")), line)
+        if call.fields["action"] == "read":
+            call.result = numbered(call.result)
         if earlier is not None and earlier.exit_code is not None:
             call.result = patched(
                 call.result, exit_code=earlier.exit_code, ok=earlier.ok,

@@ -2,8 +2,9 @@
 
 import re
 
-_LINE = re.compile(r"[ \t]{0,12}(\d{1,9})(?:→|\t|\| ?|: |\. |$)")
-"""`  12→text` and `12<tab>text` (Claude Code), `00012| text` and `12: text` (OpenCode), `12. text` (Copilot)."""
+_LINE = re.compile(r"[ \t]{0,12}L?(\d{1,9})(?:→|\t|\| ?|: |\. |$)")
+"""`  12→text` and `12<tab>text` (Claude Code), `00012| text` and `12: text` (OpenCode), `12. text` (Copilot),
+`L12: text` (Codex)."""
 
 
 def strip_numbers(shown: str) -> tuple[str, int] | None:

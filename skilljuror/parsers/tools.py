@@ -11,7 +11,7 @@ from skilljuror.models.trajectory import Action
 from skilljuror.parsers.fields import count, rows, string
 
 _PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path",
-         "target_file", "AbsolutePath", "absolutePath", "relative_workspace_path", "filepath")  # fmt: skip
+         "target_file", "AbsolutePath", "absolutePath", "relative_workspace_path", "filepath", "relative_path")  # fmt: skip
 _FROM = ("start_line", "startLine", "StartLine", "start_line_one_indexed")
 _TO = ("end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive")
 _COMMAND = ("command", "cmd", "keystrokes", "code")
@@ -33,11 +33,11 @@ TOOLS: dict[str, Tool] = {
         ("exec_command", "shell_command", "shell", "local_shell", "container.exec", "Bash", "bash",
          "run_shell_command", "execute_bash", "bash_command", "run", "command_execution",
          "terminal", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "run_bash",
-         "developer__shell", "Shell", "Execute", "execute", "bash_tool", "run_shell", "launch-process"),
+         "developer__shell", "Shell", "powershell", "pwsh", "PowerShell", "Execute", "execute", "bash_tool", "run_shell", "launch-process"),
         Tool("shell"),
     ),
-    **dict.fromkeys(("write_stdin", "read_bash", "BashOutput", "TaskOutput", "write_bash"),
-                    Tool("poll")),
+    **dict.fromkeys(("write_stdin", "read_bash", "BashOutput", "TaskOutput", "write_bash",
+                     "read_powershell", "write_powershell"), Tool("poll")),
     **dict.fromkeys(("run_ipython", "execute_ipython_cell", "ipython", "python"), Tool("python")),
     **dict.fromkeys(("Read", "view", "read", "NotebookRead", "view_image", "open_file", "view_file",
                      "ReadFile", "readFile", "fs_read"), Tool("read")),
@@ -178,10 +178,11 @@ def _patch_fields(patch: str) -> dict[str, Any]:
 
 
 def _search(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
-    return {
-        "pattern": _first(arguments, ("pattern", "query", "regex")),
-        "path": _first(arguments, (*_PATH, "directory")),
-    }
+    path = _first(arguments, (*_PATH, "directory"))
+    several = rows(arguments.get("paths"))
+    if path is None and len(several) == 1:
+        path = string(several[0])
+    return {"pattern": _first(arguments, ("pattern", "query", "regex")), "path": path}
 
 
 def _skill(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from skilljuror import tokens
 from skilljuror.files import RunFolder, data_dir
-from skilljuror.pipeline.ingest import ingest_trials
+from skilljuror.pipeline.collect import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.pipeline.progress import Listener, silent
 from skilljuror.pipeline.reporting import report_study

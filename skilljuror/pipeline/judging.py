@@ -15,7 +15,7 @@ from skilljuror.pipeline.logs import read_logged
 from skilljuror.pipeline.lookup import database_of
 from skilljuror.pipeline.pool import each
 from skilljuror.pipeline.progress import Listener, Progress, silent
-from skilljuror.pipeline.trials import is_planned, read_trial
+from skilljuror.pipeline.trials import read_trial
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.store.connect import open_write
@@ -108,7 +108,7 @@ def judge_one(job: JudgeJob) -> Judged:
 
 
 def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:
-    if is_planned(job.study):
+    if RunFolder(job.study).planned:
         trial = read_trial(job.study, job.name)
         return trial.trajectory, trial.manifest
     return read_logged(RunFolder(job.study).database, job.name), None

@@ -9,15 +9,18 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import StudyError, TrajectoryError
+from skilljuror.metrics import METRICS
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.captures import Capture, Choice, capture, choose
 from skilljuror.parsers.discover import discover
 from skilljuror.parsers.harbor_result import is_trial
-from skilljuror.parsers.read import read
+from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.analysis import analyse
+from skilljuror.registry import resolve
 from skilljuror.store.runs import RunColumns, run_columns
 
 HELD_BYTES = 16 << 20
@@ -117,6 +120,14 @@ def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
 def _size(found: Found) -> int:
     path = found.source.path
     return path.stat().st_size if path.is_file() else 0
+
+
+def ready() -> None:
+    """Load what reading takes."""
+    for name in FORMATS:
+        parser(name)
+    for family in METRICS:
+        resolve(METRICS, family, "metric")
 
 
 def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) -> ReadLogs:

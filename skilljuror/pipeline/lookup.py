@@ -16,7 +16,7 @@ from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.analysis import analyse
 from skilljuror.pipeline.logs import read_logged
-from skilljuror.pipeline.trials import is_planned, read_trial
+from skilljuror.pipeline.trials import read_trial
 from skilljuror.queries.run import run
 
 SHOWN = 4
@@ -42,7 +42,7 @@ def database_of(study: Path) -> Path:
     """The study's database. Raises StudyError when there is none yet."""
     folder = RunFolder.existing(study)
     if not folder.database.is_file():
-        mend = "" if is_planned(study) else " PATH"
+        mend = "" if RunFolder(study).planned else " PATH"
         raise StudyError(
             f"{str(study)!r} has no database yet; make it with:"
             f" skilljuror ingest{mend} --study {quote(str(study))}",
@@ -56,7 +56,7 @@ def look_up(study: Path, name: str) -> Seen:
 
     Raises StudyError that guesses at what was meant.
     """
-    if is_planned(study):
+    if RunFolder(study).planned:
         name = _meant(RunFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
         record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from multiprocessing import Pipe, get_context
 from multiprocessing.connection import Connection
 from types import FrameType
@@ -128,22 +129,60 @@ def _worked(work: Callable[[Item], Answer], item: Item) -> Answer:
         _state.busy = False
 
 
-class _Crew(NamedTuple):
-    """Workers that stop at once when the block ends badly or this process dies."""
+class Crew(NamedTuple):
+    """Workers that stop at once when the block ends badly or this process dies; or, where one
+    is enough, this process itself."""
 
-    pool: ProcessPoolExecutor
+    pool: ProcessPoolExecutor | None
+    jobs: int
 
-    def submit(self, work: Callable[[Item], Answer], item: Item) -> "Future[Answer]":
-        with ctrl_c_later():
-            return self.pool.submit(_worked, work, item)
+    def each(
+        self, work: Callable[[Item], Answer], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Answer]]:
+        """(item, answer) as they are done.
+
+        An exception of `work` is raised here and ends the iteration; WorkerError is raised when
+        a worker dies.
+        """
+        if self.pool is None:
+            for item in items:
+                yield item, work(item)
+            return
+        waiting: dict[Future[Answer], Item] = {}
+        for item in items:
+            waiting[_handed(self.pool, work, item)] = item
+            if len(waiting) >= AHEAD * self.jobs:
+                yield from _finished(waiting)
+        while waiting:
+            yield from _finished(waiting)
+
+    def in_order(
+        self, work: Callable[[Item], Answer], items: Iterable[Item]
+    ) -> Iterator[tuple[Item, Answer]]:
+        """The same in the order of the items, so that what is made of it does not hang on chance.
+
+        The first items are handed out at once, before anybody asks for an answer.
+        """
+        if self.pool is None:
+            return self.each(work, items)
+        rest, waiting = iter(items), deque[tuple[Item, Future[Answer]]]()
+        for item in islice(rest, AHEAD * self.jobs):
+            waiting.append((item, _handed(self.pool, work, item)))
+        return _in_turn(self.pool, work, rest, waiting)
 
 
 @contextmanager
-def _crew(jobs: int) -> Iterator[_Crew]:
+def crew(jobs: int, ready: Callable[[], None] | None = None) -> Iterator[Crew]:
+    """Workers, which `ready` makes load what their work takes while nothing is asked of them yet."""
+    if jobs <= 1:
+        yield Crew(None, 1)
+        return
     reader, writer = Pipe(duplex=False)
     with reader, writer, workers(jobs, _enter, (reader,)) as pool:
         try:
-            yield _Crew(pool)
+            for _ in range(jobs if ready else 0):
+                _handed(pool, _called, ready)
+            yield Crew(pool, jobs)
         except BrokenProcessPool as error:
             writer.close()
             raise WorkerError(
@@ -158,41 +197,54 @@ def _crew(jobs: int) -> Iterator[_Crew]:
 def each(
     work: Callable[[Item], Answer], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Answer]]:
-    """(item, answer) as they are done; in this process when one worker is enough.
-
-    An exception of `work` is raised here and ends the iteration; WorkerError is raised when a
-    worker dies.
-    """
-    if jobs <= 1:
-        for item in items:
-            yield item, work(item)
-        return
-    with _crew(jobs) as crew:
-        waiting: dict[Future[Answer], Item] = {}
-        for item in items:
-            waiting[crew.submit(work, item)] = item
-            if len(waiting) >= AHEAD * jobs:
-                yield from _finished(waiting)
-        while waiting:
-            yield from _finished(waiting)
+    """`Crew.each` with workers of its own."""
+    with crew(jobs) as own:
+        yield from own.each(work, items)
 
 
 def in_order(
     work: Callable[[Item], Answer], items: Iterable[Item], jobs: int
 ) -> Iterator[tuple[Item, Answer]]:
-    """The same in the order of the items, so that what is made of it does not hang on chance."""
-    if jobs <= 1:
-        yield from each(work, items, 1)
-        return
-    with _crew(jobs) as crew:
-        waiting: deque[tuple[Item, Future[Answer]]] = deque()
-        for item in items:
-            waiting.append((item, crew.submit(work, item)))
-            if len(waiting) > AHEAD * jobs:
-                first, future = waiting.popleft()
-                yield first, future.result()
-        for item, future in waiting:
-            yield item, future.result()
+    """`Crew.in_order` with workers of its own."""
+    with crew(jobs) as own:
+        yield from own.in_order(work, items)
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Look for cycles as rarely as a worker does."""
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECT)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _called(ready: Callable[[], None] | None) -> None:
+    if ready is not None:
+        ready()
+
+
+def _handed(
+    pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: Item
+) -> "Future[Answer]":
+    with ctrl_c_later():
+        return pool.submit(_worked, work, item)
+
+
+def _in_turn(
+    pool: ProcessPoolExecutor,
+    work: Callable[[Item], Answer],
+    rest: Iterable[Item],
+    waiting: deque[tuple[Item, "Future[Answer]"]],
+) -> Iterator[tuple[Item, Answer]]:
+    for item in rest:
+        waiting.append((item, _handed(pool, work, item)))
+        first, future = waiting.popleft()
+        yield first, future.result()
+    for item, future in waiting:
+        yield item, future.result()
 
 
 def _finished(waiting: dict[Future[Answer], Item]) -> Iterator[tuple[Item, Answer]]:

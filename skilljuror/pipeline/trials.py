@@ -35,11 +35,6 @@ class ReadTrial(Struct, frozen=True):
     """Every file looked at, and what became of it."""
 
 
-def is_planned(study: Path) -> bool:
-    """Whether the folder is a study with trials of its own (else it holds foreign logs)."""
-    return RunFolder(study).plan_file.is_file()
-
-
 def read_trial(study: Path, trial: str) -> ReadTrial:
     """One finished trial. Raises StudyError when it is not there."""
     folder = RunFolder(study)

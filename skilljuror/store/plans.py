@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skilljuror.models.build import BuildRecord, VariantManifest
-from skilljuror.models.gate import Finding, GateResult
-from skilljuror.models.study import StudyConfig, StudyPlan
 from skilljuror.store import tables
 from skilljuror.store.tables import Row, Table
+
+if TYPE_CHECKING:  # ingest of logs loads no pydantic
+    from skilljuror.models.build import BuildRecord, VariantManifest
+    from skilljuror.models.gate import Finding, GateResult
+    from skilljuror.models.study import StudyConfig, StudyPlan
 
 TEXT_LIMIT = 300
 """Characters of a finding's text that are kept; the gates' own file has it all."""
@@ -16,7 +18,7 @@ TEXT_LIMIT = 300
 TableRows = tuple[Table, Sequence[Any]]
 
 
-def plan_rows(plan: StudyPlan) -> list[TableRows]:
+def plan_rows(plan: "StudyPlan") -> list[TableRows]:
     """The rows of all tables about the plan."""
     return [
         (tables.STUDY, [study_row(plan)]),
@@ -27,7 +29,7 @@ def plan_rows(plan: StudyPlan) -> list[TableRows]:
     ]
 
 
-def study_row(plan: StudyPlan) -> Row:
+def study_row(plan: "StudyPlan") -> Row:
     """The one row of `study`."""
     config = plan.config
     treatment, control = headline(config)
@@ -46,7 +48,7 @@ def study_row(plan: StudyPlan) -> Row:
     }
 
 
-def headline(config: StudyConfig) -> tuple[str | None, str | None]:
+def headline(config: "StudyConfig") -> tuple[str | None, str | None]:
     """Treatment and control: as declared, else the last condition against the one before it."""
     if config.contrast:
         return config.contrast.treatment, config.contrast.control
@@ -55,7 +57,7 @@ def headline(config: StudyConfig) -> tuple[str | None, str | None]:
     return config.conditions[-1].name, config.conditions[-2].name
 
 
-def condition_rows(config: StudyConfig) -> Iterator[Row]:
+def condition_rows(config: "StudyConfig") -> Iterator[Row]:
     """Rows of `conditions`."""
     treatment, control = headline(config)
     roles = {treatment: "treatment", control: "control"}
@@ -68,7 +70,7 @@ def condition_rows(config: StudyConfig) -> Iterator[Row]:
         }
 
 
-def task_rows(plan: StudyPlan) -> Iterator[Row]:
+def task_rows(plan: "StudyPlan") -> Iterator[Row]:
     """Rows of `tasks`."""
     for position, task in enumerate(plan.tasks):
         fields = task.model_dump(exclude={"name", "attributes"})
@@ -76,14 +78,14 @@ def task_rows(plan: StudyPlan) -> Iterator[Row]:
         yield {"task": task.name, "position": position, **fields, **substrate}
 
 
-def attribute_rows(plan: StudyPlan) -> Iterator[Row]:
+def attribute_rows(plan: "StudyPlan") -> Iterator[Row]:
     """Rows of `task_attributes`."""
     for task in plan.tasks:
         for attribute, value in sorted(task.attributes.items()):
             yield {"task": task.name, "attribute": attribute, "value": value}
 
 
-def build_row(build: BuildRecord) -> Row:
+def build_row(build: "BuildRecord") -> Row:
     """A row of `builds`."""
     return {
         "build": build.name,
@@ -96,19 +98,19 @@ def build_row(build: BuildRecord) -> Row:
     }
 
 
-def variant_row(build: str, variant: VariantManifest) -> Row:
+def variant_row(build: str, variant: "VariantManifest") -> Row:
     """A row of `variants`."""
     fields = variant.model_dump(exclude={"files"})
     return {"build": build, **fields}
 
 
-def file_rows(build: str, variant: VariantManifest) -> Iterator[Row]:
+def file_rows(build: str, variant: "VariantManifest") -> Iterator[Row]:
     """Rows of `variant_files`."""
     for file in variant.files:
         yield {"build": build, "variant": variant.variant, **file.model_dump()}
 
 
-def waiver_rows(build: BuildRecord) -> Iterator[Row]:
+def waiver_rows(build: "BuildRecord") -> Iterator[Row]:
     """Rows of `waivers`."""
     for position, waiver in enumerate(build.waivers):
         yield {
@@ -119,7 +121,7 @@ def waiver_rows(build: BuildRecord) -> Iterator[Row]:
         }
 
 
-def gate_row(build: str, result: GateResult) -> Row:
+def gate_row(build: str, result: "GateResult") -> Row:
     """A row of `gate_results`."""
     return {
         "build": build,
@@ -132,7 +134,7 @@ def gate_row(build: str, result: GateResult) -> Row:
     }
 
 
-def finding_rows(build: str, result: GateResult) -> Iterator[Row]:
+def finding_rows(build: str, result: "GateResult") -> Iterator[Row]:
     """Rows of `findings`."""
     for position, finding in enumerate(result.findings):
         yield {
@@ -144,7 +146,7 @@ def finding_rows(build: str, result: GateResult) -> Iterator[Row]:
         }
 
 
-def _cut(finding: Finding) -> Row:
+def _cut(finding: "Finding") -> Row:
     fields = finding.model_dump()
     for name in ("source_text", "variant_text"):
         text = fields[name]
@@ -152,7 +154,7 @@ def _cut(finding: Finding) -> Row:
     return fields
 
 
-def build_rows(builds: Sequence[tuple[BuildRecord, Sequence[GateResult]]]) -> list[TableRows]:
+def build_rows(builds: "Sequence[tuple[BuildRecord, Sequence[GateResult]]]") -> list[TableRows]:
     """The rows of all tables about builds."""
     variants = [
         (build.name, variant) for build, _ in builds for variant in (build.source, *build.variants)

@@ -4,21 +4,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
 from skilljuror.errors import StoreError
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.gate import GateResult
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.measure import Verdict
-from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.store import plans, tables
 from skilljuror.store.arrow import column
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names, run_columns
 from skilljuror.store.tables import Columns, Table
+
+if TYPE_CHECKING:  # ingest of logs loads no pydantic
+    from skilljuror.models.build import BuildRecord
+    from skilljuror.models.gate import GateResult
+    from skilljuror.models.study import StudyPlan, TrialRecord
 
 BATCH = 256
 """Runs per transaction: enough to make the cost of one small, few enough to stay in memory."""
@@ -33,14 +35,14 @@ class Store:
         self._held: dict[str, set[str]] = {}
         """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
 
-    def put_plan(self, plan: StudyPlan) -> None:
+    def put_plan(self, plan: "StudyPlan") -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
         with self._transaction():
             for table, records in plans.plan_rows(plan):
                 self._delete_all(table.name)
                 self._insert_records(table, records)
 
-    def put_builds(self, builds: Sequence[tuple[BuildRecord, Sequence[GateResult]]]) -> None:
+    def put_builds(self, builds: "Sequence[tuple[BuildRecord, Sequence[GateResult]]]") -> None:
         """Builds with the answers of their gates; each replaces what was there under its name."""
         if not builds:
             return
@@ -57,7 +59,7 @@ class Store:
         """Names of the builds that are held."""
         return {name for (name,) in self._connection.execute("SELECT build FROM builds").fetchall()}
 
-    def put_trials(self, trials: Sequence[TrialRecord]) -> None:
+    def put_trials(self, trials: "Sequence[TrialRecord]") -> None:
         """Finished trials."""
         self._put(tables.TRIALS, _last(trials, "trial"))
 

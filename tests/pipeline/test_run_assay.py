@@ -10,7 +10,7 @@ from skilljuror.models.gate import AssayReport
 from skilljuror.models.study import BuildChoice, StudyConfig
 from skilljuror.pipeline.assay import Planting, keep_assays
 from skilljuror.pipeline.build import build_source, load_build
-from skilljuror.pipeline.ingest import ingest_trials
+from skilljuror.pipeline.collect import ingest_trials
 from skilljuror.pipeline.reporting import report_study
 from skilljuror.pipeline.run import run_study
 from tests.corpus_bundles.corpus import write
