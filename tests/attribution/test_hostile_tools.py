@@ -56,12 +56,45 @@ def test_many_files_without_headings_share_an_output_and_no_lines():
         (r"Get-Content C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
         (r"type C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
         (r"Get-Content -Raw .\.claude\skills\ledger\SKILL.md | Select-Object -First 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
+        (r"Get-Content -Raw $env:USERPROFILE\.codex\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
+        (r"type %USERPROFILE%\.claude\skills\ledger\SKILL.md", SKILL, ("full", ((1, 10),))),
         (r"gc 'C:\Program Files\x\.agents\skills\ledger\SKILL.md' -TotalCount 5", "\n".join(SKILL.split("\n")[:5]), ("partial", ((1, 5),))),
     ],
 )  # fmt: skip
 def test_paths_of_windows(command, output, expected):
     (found,) = seen(command, output)
     assert (found[1], found[2:]) == ("SKILL.md", expected)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        r"rg -n hundred C:\Users\me\.codex\skills\ledger",
+        r"Select-String -Path C:\Users\me\.codex\skills\ledger\references\*.md -Pattern hundred",
+        r"Get-ChildItem C:\Users\me\.codex\skills\ledger -Recurse | Select-String hundred",
+    ],
+)
+def test_searches_on_windows(command):
+    path = r"C:\Users\me\.codex\skills\ledger\references\taxes.md"
+    found = seen(command, f"{path}:2:No tax is due below one hundred cents.\n")
+    if "ChildItem" in command:
+        assert [one[0] for one in found] == ["list"]
+    else:
+        assert found == [("search", "references/taxes.md", "partial", ((2, 2),))]
+
+
+def test_tools_that_are_given_a_relative_path_or_a_number_of_lines():
+    relative = other("mcp__code__read_file", SKILL, relative_path=".claude/skills/ledger/SKILL.md")
+    assert relative == [("read", "SKILL.md", "full", ((1, 10),))]
+    head = other("mcp__files__read_text_file", "# Taxes\n", path=f"{REFERENCES}/taxes.md", head=1)
+    assert head == [("read", "references/taxes.md", "partial", ((1, 1),))]
+
+
+def test_a_listing_without_a_status_is_judged_by_its_output():
+    for text, ok in (("SKILL.md\n", True), (f"{BUNDLE}: no such file or directory", False)):
+        call = Call("c1", "list_dir", "list", 2, path=BUNDLE, result=Result(text, 3))
+        (event,) = events_of(call, manifest=None)
+        assert (event.kind, event.resource, event.ok) == ("list", ".", ok)
 
 
 def test_a_command_typed_into_a_running_shell():

@@ -103,3 +103,13 @@ def test_an_input_count_that_leaves_its_cache_out_is_handed_on(tmp_path):
     assert (run.usage.input, run.usage.cache_read) == (-470, 500)
     row = trajectory_row(run, None)
     assert (row.input, row.cache_read, row.output) == (0, 500, 7)
+
+
+def test_codex_counts_the_lines_of_its_own_reader_from_one(tmp_path):
+    arguments = json.dumps({"file_path": "/w/a.md", "offset": 5, "limit": 2})
+    asked = {"type": "function_call", "name": "read_file", "call_id": "c1", "arguments": arguments}
+    answer = {"type": "function_call_output", "call_id": "c1", "output": "L5: five\nL6: "}
+    (call,) = calls_of(codex(tmp_path, ("response_item", asked), ("response_item", answer)), "read")
+    assert (call.start, call.count) == (5, 2)
+    assert call.result is not None
+    assert (call.result.clean, call.result.first_line, call.result.ok) == ("five\n", 5, True)

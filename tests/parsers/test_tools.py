@@ -20,6 +20,9 @@ from skilljuror.parsers.usages import usage_of_response
     [
         ("exec_command", {"cmd": "ls", "workdir": "/w"}, {"action": "shell", "command": "ls", "workdir": "/w"}),
         ("shell", {"command": ["bash", "-lc", "ls | wc"]}, {"action": "shell", "command": "ls | wc", "workdir": None}),
+        ("powershell", {"command": "dir"}, {"action": "shell", "command": "dir", "workdir": None}),
+        ("rg", {"pattern": "x", "paths": ["/w/a"]}, {"action": "search", "pattern": "x", "path": "/w/a"}),
+        ("rg", {"pattern": "x", "paths": ["/w/a", "/w/b"]}, {"action": "search", "pattern": "x", "path": None}),
         ("shell", {"command": ["ls", "-l"]}, {"action": "shell", "command": "ls -l", "workdir": None}),
         ("shell", {"command": ["cat", "my notes.md"]}, {"action": "shell", "command": "cat 'my notes.md'", "workdir": None}),
         ("shell", {"command": ["python3", "-c", "print(1)"]}, {"action": "shell", "command": "python3 -c 'print(1)'", "workdir": None}),
