@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
+from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
 from skilljuror.transforms.layout import Layout
 from skilljuror.transforms.links import link_spans
 
@@ -20,6 +22,9 @@ class Names:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.units = {name for _, name in layout.flat.units}
+        fields, _ = parse_frontmatter(layout.flat.lines)
+        self.own = {PurePosixPath(layout.folder).name, plain_field(fields, "name")}
+        """What the one skill of a page is called, in paths that name it."""
         found = self._by_unit()
         self._renamed = {unit: _pattern(names) for unit, names in found.items() if names}
 
@@ -54,7 +59,7 @@ class Names:
         unit, rest = match[1], (match[2] or "")
         kept = rest.rstrip("./")
         tail = rest[len(kept) :] if kept else ""
-        if self.units and unit not in self.units:
+        if unit not in (self.units or self.own):
             return match[0]
         inner = "/".join(part for part in (unit if self.units else "", kept.strip("/")) if part)
         placed = self.layout.placed.get(inner)

@@ -23,6 +23,7 @@ _UNIT = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
 )
+_COUNTED = re.compile(r"\s*0*(\d+)[.)]")
 _STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 Range = tuple[int, int]
@@ -239,9 +240,12 @@ class FlatSkill:
         cuts = [block.start for block in self.document.blocks if first <= block.start < end]
         if start not in self.fixed:
             cuts = [cut for cut in cuts if self.says([(first, cut)])]
+        whole = [cut for cut in cuts if not self._parts_steps(start, cut, end)] or cuts
         fitting = [
-            cut for cut in cuts if cut - start <= lines and self.tokens([(start, cut)]) <= tokens
+            cut for cut in whole if cut - start <= lines and self.tokens([(start, cut)]) <= tokens
         ]
+        if not fitting and len(whole) < len(cuts):
+            fitting = whole[:1]
         if not fitting and start in self.fixed:
             fitting = cuts[:1]
         if not fitting:
@@ -253,6 +257,20 @@ class FlatSkill:
             Group(head, group.title, path, self.tokens(head), lead=True, unit=group.unit),
             Group(tail, group.title, path, self.tokens(tail), headless=True, unit=group.unit),
         )
+
+    def _parts_steps(self, start: int, cut: int, end: int) -> bool:
+        """Whether a cut would leave the first steps of a procedure on one side and the next ones, a
+        list that goes on counting, on the other."""
+        lists = [
+            block.start
+            for block in self.document.blocks
+            if block.kind == "ordered_list_open" and start <= block.start < end
+        ]
+        after = next((line for line in lists if line >= cut), None)
+        if after is None or after == lists[0]:
+            return False
+        number = _COUNTED.match(self.lines[after])
+        return number is not None and number[1] != "1"
 
 
 def _ranges(section: Section) -> Iterator[Range]:
