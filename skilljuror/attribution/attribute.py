@@ -20,6 +20,7 @@ from skilljuror.attribution.evidence import (
 )
 from skilljuror.attribution.found import Finding
 from skilljuror.attribution.gather import Gathered, Touch, gather
+from skilljuror.attribution.hushed import missing_one, not_there
 from skilljuror.attribution.injected import message_findings, skill_findings
 from skilljuror.attribution.searched import outside, search_findings
 from skilljuror.attribution.split import Parts, headed
@@ -85,10 +86,11 @@ def _finding(touch: Touch, location: Location, shown: Shown, order: int) -> Find
 
 def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
     parts = touch.parts(output, run.prints)
+    lost = missing_one(touch, output, run.prints) if output.ok is False else None
     for claim in touch.claims:
         if claim.access.kind == "search" or _unseen_listing(claim):
             continue
-        shown = _shown(touch, claim, output, run, parts)
+        shown = not_there() if claim is lost else _shown(touch, claim, output, run, parts)
         if shown.witness == "both" and _shown_by_another(claim, touch):
             shown = Shown("none", None, output.ok, note=claim.access.note)
         if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
@@ -98,7 +100,7 @@ def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
         location = claim.location
         if claim.access.kind == "list" and location.folder:
             location = replace(location, resource=".")
-        missing = shown.ok is False and _missing(claim, shown, output)
+        missing = claim is lost or (shown.ok is False and _missing(claim, shown, output))
         yield Finding(
             location, claim.access.kind, claim.access.via, shown, touch.step.agent,
             touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,

@@ -195,10 +195,11 @@ class Catalog(Struct):
 
     def expand(self, pattern: str) -> list[Location]:
         """The known resources that a glob over paths fits."""
+        home = pattern.startswith("~/")
         found = {
             (place.skill, place.resource): place
             for path, place in self._paths()
-            if glob_match(pattern, path)
+            if glob_match(pattern, path) or (home and _ends(pattern[1:], path))
         }
         return list(found.values())
 
@@ -222,6 +223,13 @@ class Catalog(Struct):
             if name in text:
                 return True
         return False
+
+
+def _ends(pattern: str, path: str) -> bool:
+    """Whether a glob below a home folder that nobody knows fits the end of a path."""
+    fixed = pattern[: next((at for at, mark in enumerate(pattern) if mark in "*?["), None)]
+    at = path.find(fixed)
+    return at > 0 and glob_match(pattern, path[at:])
 
 
 def known_root(path: str) -> tuple[str, str] | None:

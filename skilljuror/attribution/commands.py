@@ -369,8 +369,8 @@ _HANDLERS: dict[str, _Handler] = {
 def _instead(second: list[Access], first: list[Access]) -> list[Access]:
     """What runs where the command before it failed does not touch the same file a second time."""
     last = first[-1].pipeline if first else None
-    tried = {(one.path, one.kind) for one in first if one.pipeline == last and one.path}
-    return [one for one in second if (one.path, one.kind) not in tried]
+    tried = {(one.path.lower(), one.kind) for one in first if one.pipeline == last and one.path}
+    return [one for one in second if (one.path.lower(), one.kind) not in tried]
 
 
 def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:

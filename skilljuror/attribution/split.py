@@ -63,12 +63,12 @@ def _after_others(
         return {}
     if last.location.resource != "SKILL.md" or last.access.view.spans[:1] == ():
         return {}
-    starts = _front_matters(lines)
+    starts = front_matters(lines)
     alone = len(starts) == 1 and last.access.view.spans[0][0] == 1
     return {last.order: lines[starts[0] :]} if alone else {}
 
 
-def _front_matters(lines: tuple[str, ...]) -> list[int]:
+def front_matters(lines: tuple[str, ...]) -> list[int]:
     """Where the front matter of a skill begins."""
     return [
         at
@@ -194,7 +194,7 @@ def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int
 def _fences(lines: tuple[str, ...]) -> set[int]:
     """Lines that open or close the front matter of a skill."""
     found = set()
-    for start in _front_matters(lines):
+    for start in front_matters(lines):
         found.add(start)
         closing = (at for at in range(start + 1, len(lines)) if lines[at].strip() == "---")
         found.update([next(closing, start)])
@@ -224,7 +224,7 @@ def _by_front_matter(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[i
         return {}
     if any(claim.access.view.spans[:1] and claim.access.view.spans[0][0] != 1 for claim in reading):
         return {}
-    starts = _front_matters(lines)
+    starts = front_matters(lines)
     if len(starts) != len(reading) or starts[:1] != [0]:
         return {}
     ends = [*starts[1:], len(lines)]
