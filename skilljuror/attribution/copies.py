@@ -27,11 +27,11 @@ class Copies(Struct):
         if is_glob(original) or self.catalog.locate(original) is None:
             return
         copy = normal(copy)
-        self.made[normal(f"{copy}/{name_of(original)}")] = original
+        self.made[_inside(copy, original)] = original
         if not _was_there(copy, cwd):
             self.made[copy] = original
         if link:
-            self.links.update({copy, normal(f"{copy}/{name_of(original)}")} & self.made.keys())
+            self.links.update({copy, _inside(copy, original)} & self.made.keys())
 
     def linked(self, path: str) -> Location | None:
         """The resource behind a link, whatever is done with it."""
@@ -67,6 +67,11 @@ class Copies(Struct):
         usual = is_root(resource) or resource.partition("/")[0] in INNER
         known = self.catalog.has(location.skill, resource)
         return location if known or (usual and not self.catalog.known) else None
+
+
+def _inside(folder: str, original: str) -> str:
+    """Where a copy lies if the target is a folder; the current one may have no name."""
+    return normal(f"{folder}/{name_of(original)}") if folder else name_of(original)
 
 
 def _was_there(folder: str, cwd: str | None) -> bool:

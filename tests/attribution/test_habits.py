@@ -248,3 +248,9 @@ def test_a_glob_below_a_home_that_nobody_knows():
 def test_a_second_try_in_other_letters_is_one_access():
     command = f"cat {BUNDLE}/SKILL.md 2>/dev/null || cat {BUNDLE}/skill.md"
     assert short(command, SKILL) == [("read", "SKILL.md", "full")]
+
+
+def test_a_copy_into_a_folder_whose_name_the_log_does_not_tell():
+    call = ran(f"cp {REFERENCES}/taxes.md . && cat taxes.md", TAXES)
+    found = [(one.kind, one.content_exposed) for one in events_of(call, manifest=None, cwd=None)]
+    assert found == [("read", "none"), ("read", "full")]
