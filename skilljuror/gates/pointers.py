@@ -79,6 +79,8 @@ class _Places:
         self.folders = {folder for path in self.paths for folder in _folders(path)}
         merged = list(_merged(units))
         self.folders |= {folder for path in merged for folder in _folders(path)}
+        self.homes = sorted({dirname(path) for path in merged})
+        """Folders of the files that pages carry; a link of theirs to a folder starts there."""
         known = [*paths_of(bundle, units), *merged]
         self.tails = {tail for path in known for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
@@ -117,6 +119,9 @@ class _Places:
         bases = [own, *self.skills, *(join(own, folder) for folder in self.sections), ""]
         places = (normpath(join(base, path)) for base in bases)
         found = next((p for p in places if p in self.paths or p in self.folders), None)
+        if found is None and path.endswith("/") and unit.file in self.roots:
+            near = (normpath(join(home, path)) for home in self.homes)
+            found = next((p for p in near if p in self.folders), None)
         return found or self._carried_target(unit, path)
 
     def _carried_target(self, unit: Unit, path: str) -> str | None:

@@ -12,6 +12,8 @@ from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding, GateResult
 
 _SHOWN = 120
+_MARKS = "`*_)]}'\".,;:"
+"""What may follow a command in a sentence; it is no part of what is compared."""
 _PATTERNS = {
     "security.remote-shell": re.compile(
         r"(?:curl|wget|irm|iwr|Invoke-WebRequest)\b[^\n|]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b"
@@ -108,7 +110,7 @@ def _facts(bundle: Bundle) -> Iterator[Fact]:
 def _in_texts(bundle: Bundle) -> Iterator[Fact]:
     for path, blob in bundle.files.items():
         for rule, line, shown in _scanned(blob):
-            yield Fact(rule, " ".join(shown.split()) or shown, path, line, shown)
+            yield Fact(rule, " ".join(shown.split()).rstrip(_MARKS) or shown, path, line, shown)
 
 
 @lru_cache(maxsize=1024)

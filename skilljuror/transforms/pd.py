@@ -20,6 +20,8 @@ ROOT_LINES = 220
 MERGE_TOKENS = 800
 """Estimated tokens up to which neighbouring sections share a reference."""
 ROUNDS = 10
+STUCK = 3
+"""Rounds that change nothing, after which the root is as short as it gets."""
 
 
 class ProgressiveDisclosure:
@@ -53,12 +55,14 @@ def _within(parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> Dr
     of a union that still does not fit, every skill gets a guide."""
     lines = max(24, limit - flat.document.skip - len(flat.embedded) - 8)
     merge = MERGE_TOKENS
+    before: list[int] = []
     for _ in range(ROUNDS):
         draft = _draft(parent, sources, flat, Budget(lines), merge)
         over = len(draft.root.lines) - limit
         if over <= 0:
             return draft
-        if len(flat.units) >= MANY:
+        before.append(over)
+        if len(flat.units) >= MANY or before[-STUCK:] == [over] * STUCK:
             break
         merge = merge if lines > 60 else 2 * merge
         lines = max(24, lines - over)
