@@ -141,13 +141,8 @@ class Fingerprints(Struct):
         hits: dict[Key, list[tuple[int, int]]] = {}
         places = self.places
         text = _Text(shown, list(map(str.strip, shown)))
-        for at, line in enumerate(text.bare):
-            if line in places:
-                found = places[line]
-            elif line and line[0] in _MARKS:
-                found = places.get(undecorated(line), [])
-            else:
-                continue
+        for at, line in _candidates(text.bare, places):
+            found = places[line] if line in places else places.get(undecorated(line), [])
             if len(found) <= RARE:
                 for key, number in found:
                     hits.setdefault(key, []).append((at, number))
@@ -186,6 +181,16 @@ class Fingerprints(Struct):
             share=len(filled) / max(1, page.total),
             places=joined((run.at, run.at + run.end - run.start) for run in runs),
         )
+
+
+def _candidates(bare: Sequence[str], places: Mapping[str, object]) -> Iterable[tuple[int, str]]:
+    """(position, line) of the lines that may be known: as they are, or behind a number or mark.
+
+    Most texts show nothing that is known; their lines are looked up in one go.
+    """
+    if places.keys().isdisjoint(bare):
+        return [(at, line) for at, line in enumerate(bare) if line[:1] in _MARKS]
+    return [(at, line) for at, line in enumerate(bare) if line in places or line[:1] in _MARKS]
 
 
 class _Run(Struct, frozen=True, gc=False):

@@ -70,12 +70,16 @@ class _Reader:
         self.base = touch.call.workdir or run.cwd
         searched = [one for one in touch.accesses if one.kind == "search"]
         self.folders = sorted({one.path for one in searched})
+        self.inside = any(map(self._holds, (self.base or "", *self.folders)))
+        """Whether a path may mean a bundled file without naming the bundle."""
         self.known: dict[str, Location | None] = {}
         self.under: Location | None = None
         """The file that a heading named."""
 
     def line(self, line: str) -> tuple[Location, str | None, str] | None:
         """(file, line number, text) of a line of the output."""
+        if self.under is None and not self.inside and not self.run.catalog.named_in(line):
+            return None
         heading = _HEADING.match(line)
         if heading:
             self.under = self._resource(heading["path"])
@@ -86,6 +90,9 @@ class _Reader:
         found = _PRINTED.match(line) or _AROUND.match(line)
         location = self._resource(found["path"]) if found else None
         return (location, found["number"], found["text"]) if found and location else None
+
+    def _holds(self, folder: str) -> bool:
+        return self.run.catalog.locate(f"{folder}/x") is not None
 
     def _resource(self, path: str) -> Location | None:
         if path not in self.known:

@@ -64,18 +64,22 @@ def _shares(context: TrialContext, scope: str) -> dict[Row, Answer]:
         ("agent_steps", scope): len(steps),
         ("skill_steps", scope): len(related),
         ("skill_step_share", scope): share(len(related), len(steps), "no_steps"),
-        ("skill_text_share", scope): _text_share(touched, steps),
+        ("skill_text_share", scope): _text_share(context, touched, steps),
         ("skill_token_share", scope): _token_share(context, related, steps),
     }
 
 
-def _text_share(touched: set[tuple[str, int]], steps: tuple[Step, ...]) -> Answer:
+def _text_share(
+    context: TrialContext, touched: set[tuple[str, int]], steps: tuple[Step, ...]
+) -> Answer:
     if not steps:
         return "no_steps"
     if not touched:
         return 0.0 if any(part for step in steps for part in step_parts(step)) else "no_text"
-    sizes = [step_bytes(step) for step in steps]
-    related = [(step.agent, step.index) in touched for step in steps]
+    known = context.step_bytes or {(one.agent, one.index): step_bytes(one) for one in steps}
+    keys = [(step.agent, step.index) for step in steps]
+    sizes = [known[key] for key in keys]
+    related = [key in touched for key in keys]
     return share(sum(compress(sizes, related)), sum(sizes), "no_text")
 
 

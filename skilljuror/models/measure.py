@@ -60,6 +60,8 @@ class TrialContext(Struct, frozen=True):
     """What was offered."""
     step_tokens: dict[tuple[str, int], int] = field(default_factory=dict)
     """(agent, step) -> tokens of its text, where they were counted."""
+    step_bytes: dict[tuple[str, int], int] = field(default_factory=dict)
+    """(agent, step) -> bytes of its text, where they were counted already."""
     prices: tuple[Price, ...] | None = None
     """Price list to use; None takes the packaged one."""
 

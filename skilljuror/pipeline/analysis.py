@@ -38,6 +38,7 @@ def analyse(
     found = attribute(trajectory, manifest)
     variant = found.manifest.variant
     exposure = expose(trajectory, found.events, units, variant) if units and variant else None
+    steps = step_rows(trajectory, found.events)
     context = TrialContext(
         trial=name,
         record=record,
@@ -45,11 +46,12 @@ def analyse(
         events=found.events,
         exposure=exposure,
         manifest=found.manifest,
+        step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
         step_tokens=_step_tokens(trajectory) if count_tokens else {},
     )
     return Ingested(
         trajectory=trajectory_row(trajectory, name if record else None),
-        steps=step_rows(trajectory, found.events),
+        steps=steps,
         offered=offered_rows(trajectory),
         events=found.events,
         measures=measures_of(context),

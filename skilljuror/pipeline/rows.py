@@ -2,6 +2,7 @@
 
 import json
 
+from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, StepRow, TrajectoryRow
 from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
@@ -75,7 +76,7 @@ def _step_row(trajectory: Trajectory, step: Step, related: set[tuple[str, int]])
         actions=tuple([call.action for call in step.calls]),
         failed_calls=[result.ok for result in results].count(False),
         skill_related=(step.agent, step.index) in related,
-        text_bytes=_bytes([step.text, step.reasoning, *asks, *[one.text for one in results]]),
+        text_bytes=step_bytes(step),
         preview=_preview(asks, step.text),
         input=_fresh(usage),
         cache_write=usage.cache_write,
@@ -98,11 +99,6 @@ def asked(call: Call) -> str:
         return call.command
     parts = (call.skill, call.path, call.pattern, call.written)
     return " ".join(part for part in parts if part) or json.dumps(call.arguments, default=str)
-
-
-def _bytes(texts: list[str]) -> int:
-    sizes = [len(text) if text.isascii() else len(text.encode()) for text in texts]
-    return sum(sizes)
 
 
 def _preview(asks: list[str], said: str) -> str:

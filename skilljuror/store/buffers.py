@@ -4,9 +4,10 @@
 here values become buffers by hand. Whatever does not fit raises, and is then mended elsewhere.
 """
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain
+from struct import error as struct_error
+from struct import pack
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +37,15 @@ def _bits(flags: Sequence[bool]) -> pa.Buffer:
 
 
 def _offsets(sizes: Iterable[int]) -> pa.Buffer:
-    return pa.py_buffer(array("i", accumulate(sizes, initial=0)))
+    return _packed("i", list(accumulate(sizes, initial=0)))
+
+
+def _packed(code: str, values: Values) -> pa.Buffer:
+    """Numbers one after the other, as the machine keeps them."""
+    try:
+        return pa.py_buffer(pack(f"={len(values)}{code}", *values))
+    except struct_error as problem:
+        raise OverflowError(str(problem)) from problem
 
 
 def _strings(values: Values, kind: pa.DataType) -> pa.Array:
@@ -58,7 +67,7 @@ def _numbers(code: str) -> Callable[[Values, pa.DataType], pa.Array]:
     def build(values: Values, kind: pa.DataType) -> pa.Array:
         valid = _valid(values)
         known = values if valid is None else [0 if value is None else value for value in values]
-        return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(array(code, known))])
+        return pa.Array.from_buffers(kind, len(values), [valid, _packed(code, known)])
 
     return build
 
