@@ -1,6 +1,7 @@
 """The frontmatter of a SKILL.md: where it ends, and what it says."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -36,6 +37,13 @@ def parse_frontmatter(lines: Sequence[str]) -> tuple[dict[str, Any], str | None]
     source = "\n".join(lines[1 : end - 1])
     if len(source) > MAX_FRONTMATTER:
         return {}, f"the frontmatter is longer than {MAX_FRONTMATTER} characters"
+    fields, problem = _parsed(source)
+    return {**fields}, problem
+
+
+@lru_cache(maxsize=256)
+def _parsed(source: str) -> tuple[dict[str, Any], str | None]:
+    """The same of its text; a build asks many times, of the source and of each variant."""
     try:
         fields = yaml.load(source, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
