@@ -1,9 +1,10 @@
-"""What stands in a bundle, gathered without any map: lines, rendered blocks, code."""
+"""What stands in a bundle, gathered without any map: rendered blocks, code."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.frontmatter import frontmatter_end
@@ -24,8 +25,6 @@ Lines = tuple[str, ...]
 class Evidence:
     """The multisets of one side of a comparison."""
 
-    lines: Counter[str] = field(default_factory=Counter)
-    """Non-blank lines, heading levels folded."""
     blocks: dict[str, Counter[str]] = field(default_factory=dict)
     """Markdown file -> its rendered top-level blocks, fences apart."""
     texts: Counter[Lines] = field(default_factory=Counter)
@@ -40,7 +39,6 @@ def gather(texts: Mapping[str, Text]) -> Evidence:
     """The evidence of a bundle's text files."""
     found = Evidence()
     for path, text in texts.items():
-        found.lines.update(folded(text.lines))
         if is_markdown(path):
             _add_markdown(found, path, text.lines)
         elif any(line.strip() for line in text.lines):
@@ -54,6 +52,13 @@ def folded(lines: Iterable[str]) -> list[str]:
 
 
 def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
+    found.blocks[path], found.fences[path] = _rendered(lines)
+    found.whole[path] = lines
+
+
+@lru_cache(maxsize=64)
+def _rendered(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
+    """(rendered blocks, contents of fences); a source is compared with each of its variants."""
     document = document_of(lines)
     closing = closer(document)
     document = document_of((*lines, closing)) if closing else document
@@ -68,9 +73,7 @@ def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
                 fences[content] += 1
         elif not (kind == "heading" and start in marks):
             blocks[f"{kind}\0{_comparable(body)}"] += 1
-    found.blocks[path] = blocks
-    found.fences[path] = fences
-    found.whole[path] = lines
+    return blocks, fences
 
 
 def _comparable(html: str) -> str:
