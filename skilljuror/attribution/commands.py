@@ -40,6 +40,7 @@ from skilljuror.attribution.views import WHOLE, View
 from skilljuror.attribution.words import Word
 from skilljuror.models.events import EventKind
 
+_SCREENS = frozenset({"/dev/stderr", "/dev/stdout", "/dev/tty"})
 _SIFTED = "sifted"
 """Note of a search in what another program printed of a file."""
 
@@ -179,31 +180,29 @@ class Pipeline(Struct):
                 )
 
     def _redirects(self, command: Command) -> None:
+        source = next((one.path for one in self.stream if one.kind == "read"), None)
+        if any(map(_leaves_the_screen, command.redirects)):
+            self.hide()
+            self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
+        written = command.heredoc
+        opens = not is_interpreter(command) and command.name not in FILTERS
         for redirect in command.redirects:
-            if redirect.output and not redirect.target.text.isdigit():
-                self._written(command, redirect)
-            elif redirect.op == "<" and not is_interpreter(command) and command.name not in FILTERS:
-                word = redirect.target
+            word = redirect.target
+            if _leaves_the_screen(redirect):
+                if word.text != "/dev/null":
+                    kind: EventKind = "edit" if ">>" in redirect.op else "write"
+                    self.done.append(
+                        self.access(command, word, kind, written=written, source=source)
+                    )
+                source = None
+            elif redirect.op == "<" and opens:
                 self.done.append(self.access(command, word, "read", shown=False, strict=True))
 
-    def _written(self, command: Command, redirect: Redirect) -> None:
-        if redirect.target.text in {"/dev/stderr", "/dev/stdout", "/dev/tty"}:
-            return
-        sources = [one.path for one in self.stream if one.kind == "read"]
-        self.hide()
-        self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
-        if redirect.target.text == "/dev/null":
-            return
-        kind: EventKind = "edit" if ">>" in redirect.op else "write"
-        self.done.append(
-            self.access(
-                command,
-                redirect.target,
-                kind,
-                written=command.heredoc,
-                source=sources[0] if sources else None,
-            )
-        )
+
+def _leaves_the_screen(redirect: Redirect) -> bool:
+    """Whether standard output goes into a file."""
+    target = redirect.target.text
+    return redirect.output and not target.isdigit() and target not in _SCREENS
 
 
 def _unseen(access: Access) -> Access:

@@ -20,7 +20,7 @@ _KINDS: dict[str, EventKind] = {
 def patch_accesses(patch: str, cwd: str | None) -> list[Access]:
     """The files of a patch; an added file comes with its text."""
     heads = list(_HEAD.finditer(patch))
-    ends = [head.start() for head in heads[1:]] + [len(patch)]
+    ends = [*(head.start() for head in heads[1:]), len(patch)] if heads else []
     found = []
     for head, end in zip(heads, ends, strict=True):
         body = patch[head.end() : end]

@@ -152,7 +152,15 @@ class _Flows(Struct):
                 return
             found = _all(self.of(one) for one in node.args)
             found = _part(found) if self.choosing else found
-            self.printed = dict(_all([self.printed, found]))
+            self.show(found)
+
+    def show(self, flow: Flow) -> None:
+        """Note what is printed; the whole of a text outweighs a part."""
+        self.printed.update(
+            (number, shows)
+            for number, shows in flow.items()
+            if shows == "all" or number not in self.printed
+        )
 
 
 def callee(node: ast.AST) -> str:
@@ -210,5 +218,5 @@ def uses_of(tree: ast.Module, reads: frozenset[int], *, echoes: bool = False) ->
     flows.walk(tree.body)
     last = tree.body[-1] if tree.body else None
     if echoes and isinstance(last, ast.Expr):
-        flows.printed = dict(_all([flows.printed, flows.of(last.value)]))
+        flows.show(flows.of(last.value))
     return Uses(flows.printed, frozenset(flows.run))

@@ -32,6 +32,8 @@ _PARTS = re.compile(r"\[\s*-?\d*\s*:\s*-?\d*\s*\]|\breadline\(|\bislice\(")
 """Signs that only a part of what is read gets printed."""
 _MOST_CHOICES = 32
 """Values of one variable that are followed."""
+_MOST_FOLDERS = 32
+"""Folders of the import path that are followed, those put there last."""
 _WRITES = re.compile(r"^[rbt+U]*[wax]")
 
 
@@ -43,6 +45,8 @@ class _Code(Values):
     choices: dict[str, list[str]] = field(default_factory=dict)
     """Variables that hold one path after the other: of a loop, or of a function that is called."""
     found: list[Access] = field(default_factory=list)
+    noted: set[tuple[str, str]] = field(default_factory=set)
+    """Path and kind of what was found."""
     reads: dict[int, list[str]] = field(default_factory=dict)
     """`id` of a call that reads -> the paths it reads."""
 
@@ -54,8 +58,14 @@ class _Code(Values):
         """Note an access, once per path and kind."""
         access = Access(self.path(path), kind, via="python", strict=True)
         access = replace(access, **more)
-        if all((one.path, one.kind) != (access.path, access.kind) for one in self.found):
+        if (access.path, access.kind) not in self.noted:
+            self.noted.add((access.path, access.kind))
             self.found.append(access)
+
+    def on_path(self, folder: str) -> None:
+        """Put a folder at the front of the import path."""
+        self.folders.insert(0, self.path(folder))
+        del self.folders[_MOST_FOLDERS:]
 
 
 def python_accesses(
@@ -178,7 +188,7 @@ def _path_set(target: ast.expr, value: ast.expr, state: _Code) -> None:
         for item in node.elts if isinstance(node, ast.List | ast.Tuple) else ():
             folder = state.value(item)
             if folder:
-                state.folders.insert(0, state.path(folder))
+                state.on_path(folder)
 
 
 def _call(node: ast.Call, state: _Code) -> None:
@@ -228,7 +238,7 @@ def _on_path(node: ast.Call, state: _Code) -> None:
         for item in items:
             value = state.value(item)
             if value:
-                state.folders.insert(0, state.path(value))
+                state.on_path(value)
 
 
 def _open(node: ast.Call, name: str, state: _Code) -> None:
@@ -359,7 +369,7 @@ _CALLS: dict[str, Callable[[ast.Call, str, _Code], None]] = {
 """What a call does, by the last name of what is called."""
 _SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")
 _IMPORT = re.compile(
-    r"^\s*(?:from\s+([\w.]{1,100})\s+import|import\s+([\w.]{1,100}))", re.MULTILINE
+    r"^[ \t]*(?:from\s+([\w.]{1,100})\s+import|import\s+([\w.]{1,100}))", re.MULTILINE
 )
 _OPEN = re.compile(r"open\(\s*['\"]([^'\"\n]{1,300})['\"]\s*\)")
 
@@ -368,7 +378,7 @@ def _by_lines(code: str, state: _Code) -> list[Access]:
     """The same by patterns, for text that is not whole Python."""
     code = code[:MAX_CODE]
     for folder in _SYS_PATH.findall(code):
-        state.folders.insert(0, state.path(folder))
+        state.on_path(folder)
     for path in _OPEN.findall(code):
         state.add(path, "read")
     for from_name, name in _IMPORT.findall(code):

@@ -7,6 +7,10 @@ from msgspec import Struct, field
 from skilljuror.attribution.paths import expand_home, join
 from skilljuror.attribution.printed import callee
 
+LONGEST = 10_000
+"""Characters of a text that is put together; a longer one is no path, and `a = a + a` over and
+over would fill the memory."""
+
 
 class Values(Struct):
     """What is known of a code's variables."""
@@ -39,15 +43,16 @@ class Values(Struct):
         if left is None or right is None:
             return None
         if isinstance(node.op, ast.Div):
-            return join(left, right)
-        return left + right if isinstance(node.op, ast.Add) else None
+            return _path([left, right])
+        return _whole([left, right]) if isinstance(node.op, ast.Add) else None
 
     def _formatted(self, node: ast.JoinedStr, depth: int) -> str | None:
         pieces = [
             self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
             for part in node.values
         ]
-        return "".join(piece for piece in pieces if piece) if None not in pieces else None
+        known = [piece for piece in pieces if piece is not None]
+        return _whole(known) if len(known) == len(pieces) else None
 
     def _called(self, node: ast.Call, depth: int) -> str | None:
         """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
@@ -76,6 +81,19 @@ class Values(Struct):
         base = None
         if name == "joinpath" and isinstance(node.func, ast.Attribute):
             base = self.value(node.func.value, depth + 1)
-        for piece in known:
-            base = join(base, piece)
-        return base
+        return _path([base, *known])
+
+
+def _whole(pieces: list[str]) -> str | None:
+    """The pieces as one text, where it is not too long."""
+    return "".join(pieces) if sum(map(len, pieces)) <= LONGEST else None
+
+
+def _path(pieces: list[str | None]) -> str | None:
+    """The pieces as one path, where it is not too long; the first may be missing."""
+    if sum(len(piece) for piece in pieces if piece) > LONGEST:
+        return None
+    base = pieces[0]
+    for piece in pieces[1:]:
+        base = join(base, piece or "")
+    return base

@@ -6,7 +6,7 @@ redirections. It never runs anything and never raises.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,13 +14,19 @@ from msgspec.structs import replace
 from skilljuror.attribution.lexer import REDIRECTS, Part, Token, tokens_of
 from skilljuror.attribution.paths import absolute, expand_home, folder_of, join
 from skilljuror.attribution.spans import OPENERS, Span, end_of_loop, keyword, plain, spans_of
-from skilljuror.attribution.words import Word, braces, expand, multiply
+from skilljuror.attribution.words import UNKNOWN, Word, braces, expand, multiply
 
 DEPTH = 6
 """Shells inside shells that are followed."""
 _SEARCH_PATHS = ("PYTHONPATH",)
 TURNS = 64
 """Turns of loops that are followed one by one; more are taken together."""
+REACH = 64
+"""Commands before a reader of names among which their producer is looked for."""
+LONGEST = 65_536
+"""Characters of a value that a variable holds; a longer one is not known."""
+LONGEST_PATH = 4096
+"""Characters of the path of a folder; a longer one is not known."""
 _SORTERS = frozenset({"sort", "uniq", "cat", "tr"})
 _CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
 """Programs that let some of the paths through that are listed before them."""
@@ -127,15 +133,16 @@ class Shell(Struct):
 
     def _keywords(self, span: list[Token]) -> list[Token]:
         """The command behind words such as `then`; notes the groups that open and close."""
-        while span and (word := keyword(span[0])):
+        at = 0
+        while at < len(span) and (word := keyword(span[at])):
             if word in OPENERS:
                 self._groups.append(len(self.commands))
             elif word in {"}", "fi", "done", "esac"} and self._groups:
                 self._closed = self._groups.pop()
             if word in {"for", "select", "case"}:
                 break
-            span = span[1:]
-        return span
+            at += 1
+        return span[at:]
 
     def _group(self, span: list[Token], op: str, place: _Place) -> None:
         """What a closed group prints goes to a file or into the next command."""
@@ -251,7 +258,7 @@ class Shell(Struct):
             name, parts = _assignment(span[at])
             if not name:
                 break
-            found[name] = tuple(self._values(parts, place))
+            found[name] = tuple(map(_held, self._values(parts, place)))
             at += 1
         return found, [] if plain(span[0]) in _DECLARE else span[at:]
 
@@ -271,14 +278,12 @@ class Shell(Struct):
         target = expand_home(target, self.home)
         if not target or "\0" in target:
             return None
-        if not absolute(target) and place.cwd is None:
-            return target
-        return join(place.cwd, target)
+        folder = join(place.cwd, target) if absolute(target) or place.cwd else target
+        return folder if len(folder) <= LONGEST_PATH else None
 
     def _read_variable(self, command: Command) -> None:
         """`find … | while read f`: the variable stands for whatever the producer lists."""
-        same = (one for one in reversed(self.commands) if one.pipeline == command.pipeline)
-        listed = next((found for one in same if (found := listing(one))), None)
+        listed = produced(self.commands, command.pipeline)
         name = command.arguments[-1].text
         self.variables[name] = (listed or Word("", known=False),)
 
@@ -333,6 +338,18 @@ def _assignment(token: Token) -> tuple[str, tuple[Part, ...]]:
     if not equals or not name.isidentifier():
         return "", ()
     return name, (Part("bare", rest), *token.parts[1:])
+
+
+def _held(value: Word) -> Word:
+    """What a variable keeps of a value: `a=$a$a` over and over would fill the memory."""
+    return value if len(value.text) <= LONGEST else UNKNOWN
+
+
+def produced(before: Sequence[Command], pipeline: int) -> Word | None:
+    """What the nearest command before in a pipeline lists, as one glob."""
+    near = islice(reversed(before), REACH)
+    same = (one for one in near if one.pipeline == pipeline)
+    return next((found for one in same if (found := listing(one))), None)
 
 
 def listing(command: Command) -> Word | None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.shell import DEPTH, Command, Shell, listing
+from skilljuror.attribution.shell import DEPTH, REACH, Command, Shell, listing, produced
 from skilljuror.attribution.words import Word
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
@@ -74,7 +74,8 @@ _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 def unwrap(commands: Sequence[Command], home: str | None, depth: int = 0) -> Iterator[Command]:
     """The commands with every wrapper opened; the commands inside follow in its place."""
     for at, command in enumerate(commands):
-        opened = _open(command, commands[:at], home, depth) if depth < DEPTH else None
+        before = commands[max(0, at - REACH) : at]
+        opened = _open(command, before, home, depth) if depth < DEPTH else None
         if opened is None:
             yield command
         else:
@@ -186,8 +187,6 @@ def _drop_options(words: tuple[Word, ...], valued: frozenset[str]) -> tuple[Word
 
 def _xargs(command: Command, before: Sequence[Command]) -> list[Command] | None:
     """`find … | xargs cat`: the command with what the producer lists as its operands."""
-    same = (one for one in reversed(before) if one.pipeline == command.pipeline)
-    listed = next((found for one in same if (found := listing(one))), None)
     words = list(command.arguments)
     mark, at = "", 0
     while at < len(words) and words[at].text.startswith("-"):
@@ -196,6 +195,7 @@ def _xargs(command: Command, before: Sequence[Command]) -> list[Command] | None:
             at += 1 if words[at].text[2:] else 2
             continue
         at += 2 if words[at].text in _XARGS_VALUES else 1
+    listed = produced(before, command.pipeline)
     return _applied(command, tuple(words[at:]), mark, listed)
 
 

@@ -1,0 +1,84 @@
+"""Commands and code that are made to cost time or memory: they are read all the same, and soon."""
+
+import time
+
+import pytest
+
+from skilljuror.attribution.commands import command_accesses
+from skilljuror.attribution.patches import patch_accesses
+from skilljuror.attribution.python_code import python_accesses
+from skilljuror.attribution.shell import read_shell
+from skilljuror.attribution.spelling import plainer, slashed
+from skilljuror.attribution.wrappers import unwrap
+
+SIZE = 200_000
+"""Characters: two thirds of the longest command that is read."""
+SECONDS = 20.0
+"""Far above what a linear reader needs, far below what a quadratic one does."""
+
+
+def accesses(command):
+    commands = unwrap(read_shell(plainer(slashed(command)), "/w", "/h"), "/h")
+    return command_accesses(list(commands), "/h")
+
+
+def soon(work, text):
+    """What comes of a text, if it comes in time."""
+    before = time.process_time()
+    found = work(text)
+    assert time.process_time() - before < SECONDS
+    return found
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ">a ", "> ", "{ ", "if ", "a=$a$a\n", "a=$a$a;b $a\n", "cd a\n", "read x\n", "|xargs a", "a\n",
+        "'", '"', "`a`", "$(", "((", "<<a\n", "\\", " ", "\n", "bash -c '", "for a in b c; do ",
+    ],
+)  # fmt: skip
+def test_a_command_of_one_thing_over_and_over_is_read_soon(unit):
+    found = soon(accesses, f"cat /s/SKILL.md\n{unit * (SIZE // len(unit))}")
+    assert found[0].path == "/s/SKILL.md"
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a = a + a\n", 'a = f"{a}{a}"\n', "a = os.path.join(a, a)\n", "a = Path(a) / a\n", "print(open(a).read())\n",
+        'sys.path.append("/q")\nimport zz\n', "\n", " ",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("broken", ["", "\n(("])
+def test_code_of_one_thing_over_and_over_is_read_soon(unit, broken):
+    code = f'open("SKILL.md")\na = "aaaa"\n{unit * (SIZE // len(unit))}{broken}'
+    found = soon(lambda text: python_accesses(text, "/s", "/h"), code)
+    assert found[0].path == "/s/SKILL.md"
+
+
+def test_texts_that_double_fill_no_memory():
+    code = 'a0 = "aaaa"\n' + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(60))
+    assert python_accesses(f"{code}open(a3)\nopen(a60)", "/s", "/h")[0].path == "/s/" + "a" * 32
+    shell = "a=aaaa\n" + "a=$a$a\n" * 60
+    assert [one.path for one in accesses(f"a=aa\na=$a$a\ncat $a.md\n{shell}cat $a")[:1]] == [
+        "/w/aaaa.md"
+    ]
+
+
+def test_folders_and_modules_without_number_are_followed_in_part():
+    code = "".join(f'sys.path.append("/q{i}")\nimport zz{i}\n' for i in range(3000))
+    found = soon(lambda text: python_accesses(text, "/s", "/h"), code)
+    assert {one.path.split("/")[1] for one in found} == {f"q{i}" for i in range(2968, 3000)}
+
+
+def test_a_patch_without_a_file_touches_nothing():
+    assert patch_accesses("*** Begin Patch\n@@\n-a\n+b\n*** End Patch", "/w") == []
+
+
+def test_what_several_files_take_goes_into_the_first():
+    found = accesses("cat SKILL.md > a.md > /dev/stderr 2> c.md > b.md")
+    assert [(one.path, one.kind, one.source, one.shown) for one in found[:3]] == [
+        ("/w/SKILL.md", "read", None, False),
+        ("/w/a.md", "write", "/w/SKILL.md", True),
+        ("/w/b.md", "write", None, True),
+    ]
