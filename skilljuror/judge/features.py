@@ -42,7 +42,7 @@ _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
-_HEADING = re.compile(r"^\s*[+>*]?\s*#{1,6}\s+\S")
+_HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
 def offered(line: str, code: bool, common: frozenset[str]) -> Iterable[Feature]:

@@ -38,7 +38,8 @@ def place_of(line: str, value: str) -> int:
 
 def unnumbered(line: str) -> str:
     """A line without the number or sign of a list item."""
-    return _ITEM.sub("", line, count=1)
+    mark = _ITEM.match(line)
+    return line[mark.end() :] if mark else line
 
 
 def plain_bits(value: str) -> float:

@@ -6,7 +6,7 @@ from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.settings import settings, told_by_tables
 from skilljuror.judge.together import Together, passages
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.judge.values import counting_on, plain_bits, values
+from skilljuror.judge.values import counting_on, plain_bits, unnumbered, values
 from tests.judge.cases import CaseBuilder
 
 ROW = "| Tier 2 storefront | 8 | 12 minutes | 45 minutes | 3 pages | 22 | 6 |"
@@ -28,6 +28,19 @@ def test_values_have_one_spelling():
     assert values("1,200 rows in 0.50 s at 22:00 on 2024-01-15, 80%") == [
         "1200", "0.5", "22:00", "2024-01-15", "80",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("3. wait 12 s", "wait 12 s"),
+        ("  - 12 s", "12 s"),
+        ("between 5 - 10 rows", "between 5 - 10 rows"),
+        ("take 4 * 6 of 20) or so", "take 4 * 6 of 20) or so"),
+    ],
+)
+def test_only_the_mark_of_a_list_item_is_no_value(line, rest):
+    assert unnumbered(line) == rest
 
 
 def test_round_and_small_values_surprise_least():

@@ -115,10 +115,14 @@ def test_edits_and_mentions_get_no_verdict():
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "piece", ["`", "a/", "a.", "-", "open(", "1,", "> ", "é", "##", "ab_", "\x00"]
-)
+    "piece",
+    [
+        "`", "a/", "a.", "-", "open(", "1,", "> ", "é", "##", "ab_", "\x00",
+        " ", "\t", "0", "1 ", "- ", "|", "|-", "| 1", '"', "a is ", "a: 1 ", "a-", "test_", ". ",
+    ],
+)  # fmt: skip
 def test_hostile_text_costs_no_more_than_its_length(piece):
-    text = piece * (300_000 // len(piece))
+    text = piece * (300_000 // len(piece)) + "x"
     case = {"run": [{"read": "SKILL.md", "shows": text}, {"run": text, "prints": text}]}
     (verdict,) = judged(CaseBuilder(case))
     assert verdict.label in {"yes", "no", "unknown"}
