@@ -47,8 +47,8 @@ NOTES = {
     "opencode": "Snapshots and patches repeat what tools did; titles are for people; tokens come from "
     "`step-finish` parts, and from the message only where there are none.",
     "atif": "Fields of ATIF's own bookkeeping (`step_id`, `llm_call_count`, totals of steps) say nothing "
-    "new; continuations and summaries are found by the names Harbor gives their files; token ids and "
-    "log probabilities are left alone.",
+    "new; a continuation is found by the reference to it or by the name Harbor gives its file, a summary by its "
+    "name; token ids and log probabilities are left alone.",
 }
 """What is not read on purpose, and why."""
 

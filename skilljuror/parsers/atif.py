@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory, Usage
+from skilljuror.parsers.atif_parts import beside, in_order
 from skilljuror.parsers.atif_results import add_system_message, add_user_message, read_result
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.claude_bodies import SkillBodies
@@ -39,20 +40,24 @@ class Atif:
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
         run = RunDraft()
-        documents = [_load(path) for path in (source.path, *source.siblings)]
+        loaded = {path: _load(path) for path in (source.path, *source.siblings)}
+        named = {path: _goes_on(document) for path, document in loaded.items()}
+        paths = in_order(source.path, source.siblings, named)
+        documents = [loaded[path] for path in paths]
         main = record(documents[0].value)
         reader = _Reader(run, record(main.get("agent")))
+        continued = set(named.values()) - {source.path}
         for index, document in enumerate(documents):
             run.file = index
             run.complete = run.complete and document.complete
-            reader.document(document, _agent_of(document.path))
+            reader.document(document, _agent_of(document.path), document.path in continued)
         session = string(main.get("session_id"))
         name = "/".join(filter(None, (session, string(main.get("trajectory_id")))))
         yield run.freeze(
             trajectory=name or file_key(source.path),
             session=session,
             format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
+            files=tuple(map(str, paths)),
             agent=string(reader.agent.get("name")),
             agent_version=_known(reader.agent.get("version")),
             model=string(reader.agent.get("model_name")),
@@ -66,6 +71,10 @@ def _load(path: Path) -> Document:
     if not isinstance(record(document.value).get("steps"), list):
         raise TrajectoryError(f"{str(path)!r} is ATIF without a list of steps", file=str(path))
     return document
+
+
+def _goes_on(document: Document) -> Path | None:
+    return beside(document.path, record(document.value).get("continued_trajectory_ref"))
 
 
 def _agent_of(path: Path) -> str:
@@ -92,9 +101,9 @@ class _Reader:
         self._program = string(agent.get("name")) or ""
         self._bodies = SkillBodies(run)
 
-    def document(self, document: Document, agent: str) -> None:
-        """Read one file."""
-        if _CONTINUATION.search(document.path.stem):
+    def document(self, document: Document, agent: str, continued: bool) -> None:
+        """Read one file; `continued` says that another names it as its continuation."""
+        if continued or _CONTINUATION.search(document.path.stem):
             self.run.compacted(agent)
         for element in document.elements("steps"):
             self._step(element, agent)

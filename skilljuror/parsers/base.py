@@ -28,6 +28,8 @@ class Kin(Struct, frozen=True):
     """Key that the members share."""
     member: str | None = None
     """Own key of a child, which is read with the head; None for a head."""
+    goes_on: Path | None = None
+    """The file that this one says it goes on in, in its own folder or below; it need not exist."""
 
 
 class Found(Struct, frozen=True):

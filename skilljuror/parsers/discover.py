@@ -35,8 +35,10 @@ def families_at(path: Path) -> set[str]:
 
 
 def families_of(found: Found) -> set[str]:
-    """Names that tie a log to others: its session and its family."""
-    return {name for name in (found.session, found.kin and found.kin.session) if name}
+    """Names that tie a log to others: its session, its family, and that of its continuation."""
+    kin = found.kin
+    following = str(kin.goes_on.with_suffix("")) if kin and kin.goes_on else None
+    return {name for name in (found.session, kin and kin.session, following) if name}
 
 
 def _at(path: Path, since: float | None) -> Iterator[tuple[Path, Found]]:

@@ -1,6 +1,6 @@
 """Joining the files of one run: every child is read with the nearest head of its family."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -43,7 +43,21 @@ def join_families(found: list[Found], identify: Identify) -> list[Found]:
 
 
 def _members(found: list[Found]) -> list[Member]:
-    return [(index, one.kin) for index, one in enumerate(found) if one.kin is not None]
+    """The kinship of each; a head that another file says it goes on in is that one's child."""
+    kin = {index: one.kin for index, one in enumerate(found) if one.kin is not None}
+    heads = {found[index].source.path: index for index, one in kin.items() if one.member is None}
+    roots = _roots(kin.values())
+    for index, one in list(kin.items()):
+        other = heads.get(one.goes_on) if one.goes_on else None
+        if other is None or found[other].format != found[index].format:
+            continue
+        own = kin[other].session
+        if _root(one.session, roots) == own:
+            continue
+        kin[other] = replace(kin[other], session=one.session, member=own)
+        roots[own] = one.session
+        del heads[found[other].source.path]
+    return list(kin.items())
 
 
 def _heads(
@@ -119,16 +133,45 @@ def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> Non
     kin = head.kin
     if kin is None or head.format is None:
         return
-    near = [identify(path) for path in neighbours(head.format, head.source.path)]
-    relations = [(one.source.path, one.kin) for one in near if one.format == head.format]
-    roots = _roots(relation for _, relation in relations if relation)
-    for path, relation in relations:
-        if relation is None or _root(relation.session, roots) != kin.session:
+    near = [head, *_near(head, head.format, identify)]
+    members = _members(near)
+    roots = _roots(relation for _, relation in members)
+    roots.pop(kin.session, None)  # what was named stays a head, whoever goes on in it
+    for index, relation in members:
+        path = near[index].source.path
+        if index == 0 or _root(relation.session, roots) != kin.session:
             continue
         if relation.member is not None:
             _add(children, relation.member, path)
         elif head.format == "claude-session" and path.stem == kin.session:
             children[str(path)] = path
+
+
+def _near(head: Found, format: str, identify: Identify) -> Iterator[Found]:
+    """Files of a format near a named one, and near those that it goes on in."""
+    seen = {head.source.path}
+    waiting = [(head, neighbours(format, head.source.path))]
+    while waiting:
+        one, beside = waiting.pop()
+        following = _following(one)
+        for path in [*following, *beside]:
+            if path in seen:
+                continue
+            seen.add(path)
+            other = identify(path)
+            if other.format == format:
+                yield other
+                more = neighbours(format, path) if path in following else []
+                waiting.append((other, more))
+
+
+def _following(one: Found) -> list[Path]:
+    """The file that one says it goes on in, where it is there, and no link out of the folder."""
+    path = one.kin.goes_on if one.kin else None
+    if path is None or not path.is_file() or path.is_symlink():
+        return []
+    inside = path.resolve().is_relative_to(one.source.path.parent.resolve())
+    return [path] if inside else []
 
 
 def _with_siblings(one: Found, children: dict[str, Path]) -> Found:

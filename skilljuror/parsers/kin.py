@@ -6,6 +6,7 @@ Kinship is read from a file's head and its path; only files of the same format a
 import re
 from pathlib import Path
 
+from skilljuror.parsers.atif_parts import continuation
 from skilljuror.parsers.base import Kin, Source
 from skilljuror.parsers.claude_session import session_record
 from skilljuror.parsers.codex_rollout import parent_thread, session_meta
@@ -95,7 +96,8 @@ def _gemini(source: Source) -> Kin | None:
 def _atif(source: Source) -> Kin | None:
     match = _PART.match(source.path.stem)
     stem = match[1] if match else source.path.stem
-    return Kin(str(source.path.parent / stem), source.path.stem if match else None)
+    member = source.path.stem if match else None
+    return Kin(str(source.path.parent / stem), member, continuation(source.path))
 
 
 def _openhands(source: Source) -> Kin | None:

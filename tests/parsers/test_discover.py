@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discover import discover, families_at
+from skilljuror.parsers.read import read
 from tests.parsers import goldens
 
 CODEX = goldens.GOLDENS / "codex-rollout" / "family" / "raw"
@@ -179,3 +180,91 @@ def test_event_files_are_one_history(tmp_path):
     found = discover([tmp_path])
     assert [one.source.path.name for one in found] == ["0.json"]
     assert len(found[0].source.siblings) == len(events) - 1
+
+
+def atif(path, goes_on=None, *, cwd="/w"):
+    """A document of one step that names its continuation."""
+    step = {"step_id": 1, "source": "agent", "message": path.stem}
+    value = {"schema_version": "ATIF-v1.8", "agent": {"extra": {"cwds": [cwd]}}, "steps": [step]}
+    return write(path, value if goes_on is None else {**value, "continued_trajectory_ref": goes_on})
+
+
+def told(paths):
+    """The texts of every run below the paths, in order."""
+    return [
+        [step.text for step in run.steps]
+        for one in discover(paths)
+        if one.format
+        for run in read(one.source, one.format)
+    ]
+
+
+REFERRED = goldens.GOLDENS / "atif" / "referred" / "raw"
+
+
+@pytest.mark.parametrize("named", [REFERRED, REFERRED / "trajectory.json"])
+def test_a_continuation_is_found_by_its_reference(named):
+    assert told([named]) == [["Read it", "Scale", "Run", "One pixel is 4.5 mm."]]
+
+
+def test_files_named_one_by_one_are_one_run():
+    assert told(sorted(REFERRED.glob("*.json"))) == told([REFERRED])
+
+
+def test_continuations_without_a_reference_go_by_their_number(tmp_path):
+    for number in (10, 2, 1):
+        atif(tmp_path / f"t.cont-{number}.json")
+    atif(tmp_path / "t.json")
+    assert told([tmp_path]) == [["t", "t.cont-1", "t.cont-2", "t.cont-10"]]
+
+
+def test_a_reference_behind_a_long_log_is_found(tmp_path):
+    atif(tmp_path / "a.json", "z.json", cwd="/" + "w" * 100_000)
+    atif(tmp_path / "z.json")
+    assert told([tmp_path]) == [["a", "z"]]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    ["../out.json", "../named/../out.json", "gone.json", "", ".", 7, None, ["b.json"], "notes.txt", "link.json",
+     "away/out.json", "..\\out.json", "a.json", "/logs/agent/b.json", "b.json\0"],
+)  # fmt: skip
+def test_a_reference_leads_to_no_missing_or_foreign_file(tmp_path, reference):
+    out = atif(tmp_path / "out.json")
+    log = atif(tmp_path / "named" / "a.json", reference)
+    write(tmp_path / "named" / "notes.txt", "Notes")
+    (tmp_path / "named" / "link.json").symlink_to(out)
+    (tmp_path / "named" / "away").symlink_to(tmp_path)
+    assert told([log]) == [["a"]]
+    assert told([tmp_path / "named"]) == [["a"]]
+
+
+def test_an_absolute_reference_is_not_followed(tmp_path):
+    other = atif(tmp_path / "b.json")
+    assert told([atif(tmp_path / "a.json", str(other))]) == [["a"]]
+
+
+def test_references_in_a_circle_are_read_once(tmp_path):
+    first = atif(tmp_path / "a.json", "b.json")
+    atif(tmp_path / "b.json", "c.json")
+    atif(tmp_path / "c.json", "a.json")
+    assert told([tmp_path]) == told([first]) == [["a", "b", "c"]]
+
+
+def test_what_two_files_go_on_in_is_read_with_the_first(tmp_path):
+    for name in ("a", "b"):
+        atif(tmp_path / f"{name}.json", "c.json")
+    atif(tmp_path / "c.json")
+    assert told([tmp_path]) == [["a", "c"], ["b"]]
+
+
+def test_a_cut_off_log_tells_no_continuation(tmp_path):
+    log = atif(tmp_path / "a.json", "b.json")
+    log.write_bytes(log.read_bytes()[:-1])
+    atif(tmp_path / "b.json")
+    assert told([tmp_path]) == [["a"], ["b"]]
+
+
+def test_a_continuation_is_kin_of_its_start(tmp_path):
+    first, second = atif(tmp_path / "a.json", "b.json"), atif(tmp_path / "b.json")
+    assert families_at(second) <= families_at(first)
