@@ -27,7 +27,9 @@ _ELSEWHERE = re.compile(
 )
 """The skill was given to a sub-agent, and its answer is what came back."""
 _AGAIN = re.compile(r"^\s*(?:\(Re-invocation of /|Skill /\S+ (?:is already|was) loaded )")
-_LOADED_AT = re.compile(r"\n\s*(?:Base directory for this skill: |<skill_files>|</skill_content>)")
+_LOADED_AT = re.compile(
+    r"\n[^\S\n]*(?:Base directory for this skill: |<skill_files>|</skill_content>)"
+)
 _CUT = re.compile(r"\[\.\.\. skill content truncated[^\]\n]*\]\s*\Z")
 
 

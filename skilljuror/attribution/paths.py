@@ -72,11 +72,28 @@ def is_glob(text: str) -> bool:
     return any(mark in text for mark in "*?[")
 
 
+MOST_DOUBLE_STARS = 3
+"""Double stars of a glob that is followed: every one more multiplies the ways to fit."""
+
+
 @lru_cache(maxsize=4096)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """A glob as a regex in which one star stays inside a folder and two do not."""
+    """A glob as a regex in which one star stays inside a folder and two do not.
+
+    Of several stars in one name only the last gives back what it took: that fits the same names
+    without trying every way. With more than MOST_DOUBLE_STARS a glob fits nothing.
+    """
     pieces = re.split(r"(\*\*/?|\*|\?|\[[^\]]*\])", pattern)
-    return re.compile("".join(_piece(piece) for piece in pieces) + r"\Z", re.DOTALL)
+    if sum(piece.startswith("**") for piece in pieces) > MOST_DOUBLE_STARS:
+        return re.compile(r"(?!)")
+    stars = [at for at, piece in enumerate(pieces) if piece.startswith("*")]
+    regex = "".join(map(_piece, pieces[: stars[0] if stars else None]))
+    for at, end in zip(stars, [*stars[1:], len(pieces)], strict=False):
+        fixed = "".join(map(_piece, pieces[at + 1 : end]))
+        last = pieces[end : end + 1] != ["*"] or any("/" in one for one in pieces[at + 1 : end])
+        one_more = pieces[at] == "*" and not last
+        regex += f"(?>[^/]*?{fixed})" if one_more else _piece(pieces[at]) + fixed
+    return re.compile(regex + r"\Z", re.DOTALL)
 
 
 def _piece(piece: str) -> str:
@@ -95,4 +112,5 @@ def _piece(piece: str) -> str:
 
 def glob_match(pattern: str, path: str) -> bool:
     """Whether a path fits a glob. Collapses runs of stars, so that matching stays cheap."""
-    return bool(glob_regex(re.sub(r"\*{3,}", "**", pattern)).match(path))
+    plainer = re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))
+    return bool(glob_regex(plainer).match(path))

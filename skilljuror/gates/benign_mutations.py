@@ -8,7 +8,11 @@ from skilljuror.gates.target import MARK, Files, Site, Target
 
 _BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
 _BULLET = re.compile(r"^(\s*)- (?=\S)")
-_KEPT = re.compile(r"(`[^`]*`|!?\[[^\]]*\]\([^)]*\)|https?://\S+|<[^>]*>|\S*[./_\\]\S*\w)")
+_KEPT = re.compile(
+    r"(`[^`]*`|!?\[[^\]]{0,2000}\]\([^)]{0,2000}\)|https?://\S+|<[^>]{0,2000}>"
+    r"|(?:(?<!\S)|(?<=[`)>])(?![`)>]))[^\s./_\\]{0,500}+[./_\\](?:[^\s\w]{0,100}+\w)++)"
+)
+"""Code, links, tags, and words with the signs of paths and names, up to their last letter."""
 _ARTICLE = re.compile(r"\b(?:the|a|an) (?=[a-z])")
 _SYNONYMS = {
     "use": "employ", "using": "with", "create": "make", "creates": "makes", "data": "information",

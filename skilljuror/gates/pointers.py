@@ -25,7 +25,8 @@ _COMMAND = re.compile(
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
 )
 _MENTION = re.compile(
-    r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/)*((?:[\w.-]+/)*[\w-][\w.-]*\.(?:md|py|sh|mjs|js|ts|rb|pl))"
+    r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/){0,64}+"
+    r"((?:[\w.-]{1,255}+/){0,64}[\w-][\w.-]{0,255}\.(?:md|py|sh|mjs|js|ts|rb|pl))"
     r"(?![\w/*{}<>-])"
 )
 _CONFIGURES = re.compile(r"Configuration for `([^`]+)`")

@@ -14,7 +14,10 @@ _STALE = re.compile(
     r"(?:~|\$HOME|/root|/home/[\w.-]+|/mnt|/app|/workspace)?/(?:\.[\w-]+/)?skills/(?:public/|user/)?"
 )
 _MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
-_PATH = re.compile(r"(?<![\w/~-])(?:\.{0,2}/)*(?:[\w@+.-]+/)*[\w@+-][\w@+.-]*\.[A-Za-z]\w{0,9}\b")
+_PATH = re.compile(
+    r"(?<![\w/~-])(?:\.{0,2}/){0,64}+(?:[\w@+.-]{1,255}+/){0,64}[\w@+-][\w@+.-]{0,255}\.[A-Za-z]\w{0,9}\b"
+)
+"""What looks like a path; its bounds keep the search linear."""
 _DEFINED = re.compile(r"^(\[[^\[\]]{1,300}\]:)\s*(?![A-Za-z][A-Za-z0-9+.-]*:|//)<?([^\s<>]+)>?")
 _ROOT = re.compile(r"(?i)([^/]+)/skill\.md$")
 _COLLISION = re.compile(r"-\d+(?=\.\w+$)")

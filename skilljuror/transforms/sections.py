@@ -23,7 +23,7 @@ _UNIT = re.compile(
     r"^(?:Configuration for|Run the commands of this section from the) `([^`]+)`"
     r"(?::| directory\.)$"
 )
-_COUNTED = re.compile(r"\s*0*(\d+)[.)]")
+_COUNTED = re.compile(r"\s*(\d{1,9})[.)]")
 _STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 Range = tuple[int, int]
@@ -270,7 +270,7 @@ class FlatSkill:
         if after is None or after == lists[0]:
             return False
         number = _COUNTED.match(self.lines[after])
-        return number is not None and number[1] != "1"
+        return number is not None and int(number[1]) != 1
 
 
 def _ranges(section: Section) -> Iterator[Range]:

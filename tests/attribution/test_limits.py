@@ -5,6 +5,7 @@ import time
 import pytest
 
 from skilljuror.attribution.commands import command_accesses
+from skilljuror.attribution.injected import body_text
 from skilljuror.attribution.patches import patch_accesses
 from skilljuror.attribution.python_code import python_accesses
 from skilljuror.attribution.shell import read_shell
@@ -82,3 +83,9 @@ def test_what_several_files_take_goes_into_the_first():
         ("/w/a.md", "write", "/w/SKILL.md", True),
         ("/w/b.md", "write", None, True),
     ]
+
+
+def test_a_loaded_body_of_blank_lines_is_read_soon():
+    blank = "\n" * SIZE
+    text = f"<skill_content name='x'>\nOne.{blank}Two.\nBase directory for this skill: /x"
+    assert soon(body_text, text) == f"One.{blank}Two."

@@ -113,6 +113,9 @@ def test_paths_are_joined_and_folded(folder, path, expected):
         ("/a/*.md", "/a/b.md", True), ("/a/*.md", "/a/b/c.md", False), ("/a/**/*.md", "/a/b/c.md", True),
         ("/a/**/*.md", "/a/c.md", True), ("/a/**", "/a/b/c", True), ("/a/?.md", "/a/b.md", True),
         ("/a/[bc].md", "/a/c.md", True), ("/a/[!b].md", "/a/b.md", False), ("/a.md", "/axmd", False),
+        ("/a/*b*c*.md", "/a/bbcbc.md", True), ("/a/*b*c*.md", "/a/ccb.md", False), ("*/*a/*b", "xa/aa/cb", True),
+        ("/**/**/**/**/**/a.md", "/b/a.md", True), ("**/a/**/b/**/c/**/d", "a/b/c/d", False),
+        ("*a" * 30 + "b", "a" * 500, False), ("**/a/**/a/**/a/b", "a/" * 250, False),
     ],
 )  # fmt: skip
 def test_globs(pattern, path, fits):

@@ -126,3 +126,17 @@ def test_a_script_in_a_fence_can_be_renamed():
     assert "`scripts/run_screen.py`" in site.after
     parent = rebuilt(flat, dict(flat.files))
     assert audit(parent, target.mutant(site), "baseline", "llm").verdict == "fail"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", [".", "/", "../", "\\", "[", "<", "`.", ").", ")a"])
+def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
+    line = f"Keep the following files of the archive: {unit * (100_000 // len(unit))}"
+    target = Target(
+        bundle({"demo/SKILL.md": f"---\nname: demo\ndescription: Demo.\n---\n{line}\n"})
+    )
+    changed = [target.mutant(site) for site in MUTATIONS["paraphrase"].sites(target)]
+    assert all(
+        b"Keep listed files of archive: " in one.files["demo/SKILL.md"].data for one in changed
+    )
+    assert changed

@@ -37,8 +37,11 @@ def test_every_pair_gets_an_answer_from_every_gate(root, other):
 
 @pytest.mark.parametrize(
     "piece",
-    ["[", "> ", "- ", "`", "*", "| a ", "<!--", "curl ", "a/", "](", "1. ", "\\", "&", "https://"],
-)
+    [
+        "[", "> ", "- ", "`", "*", "| a ", "<!--", "curl ", "a/", "](", "1. ", "\\", "&", "https://",
+        "../", "./", ".", "0", "@/", ".a/",
+    ],
+)  # fmt: skip
 def test_hostile_text_takes_bounded_time(piece):
     hostile = bundle({"a/SKILL.md": "# A\n\n" + piece * 8_000, "a/x.py": piece * 20_000})
     start = time.perf_counter()
