@@ -85,15 +85,17 @@ def pages() -> dict[str, str]:
 
 def main() -> int:
     """Write the pages; with --check only say which are out of date."""
+    checks = "--check" in sys.argv
     stale = []
     for name, text in pages().items():
         path = FOLDER / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(name)
-            if "--check" not in sys.argv:
+            if not checks:
                 path.write_text(text, encoding="utf-8")
-    print("out of date: " + ", ".join(stale) if stale else "docs are up to date")  # noqa: T201
-    return 1 if stale and "--check" in sys.argv else 0
+    done = "out of date" if checks else "written anew"
+    print(f"{done}: {', '.join(stale)}" if stale else "docs are up to date")  # noqa: T201
+    return 1 if stale and checks else 0
 
 
 if __name__ == "__main__":

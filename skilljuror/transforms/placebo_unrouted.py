@@ -16,6 +16,9 @@ from skilljuror.transforms.pd import flat_skill
 UNNAMED = "a supporting file"
 """What stands for the name of a file."""
 
+_BEFORE = r"(?<![\w./-])(?:[\w.~$@{}-]{0,255}+/){0,64}"
+"""The folders before a name; bounded, so that a long line of slashes costs no minutes."""
+
 
 class UnroutedPlacebo:
     """Every file of pd, and a root that names none of them: no table, no pointers, no mentions.
@@ -106,7 +109,7 @@ class _Unnaming:
         self._names = {name for path in shown for name in (path, PurePosixPath(path).name)}
         folders = {f"{up}/" for path in shown for up in PurePosixPath(path).parents if up.name}
         dotted = {name for name in self._names if "." in name or "/" in name}
-        self._anywhere = _pattern(r"(?<![\w.-])(?:[\w.~$@{}-]*/)*", dotted | folders)
+        self._anywhere = _pattern(_BEFORE, dotted | folders)
         self._in_ticks = _pattern("(?<=`)", self._names - dotted, "(?=`)")
 
     def __call__(self, line: str) -> str:

@@ -108,6 +108,25 @@ def test_pointers_to_what_left_go_too():
     assert "continue here for" not in root(built("steps", "placebo-unrouted")[2])
 
 
+def unrouted(files):
+    """The root that is left of a skill in the folder `s`."""
+    blob = type(bundle("tiny").files["tiny/SKILL.md"])
+    source = make_bundle("s", {path: blob(data) for path, data in files.items()})
+    plan = resolve(TRANSFORMS, "placebo-unrouted", "variant")().plan(source, {})
+    return render(plan, source)["s/SKILL.md"].text or ""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["/", "a/", "../", "@/", "~", "{"])
+def test_a_long_line_that_names_a_file_at_its_end_is_read_soon(unit):
+    body = unit * (200_000 // len(unit))
+    head = "---\nname: s\ndescription: d\n---\n# S\n\n"
+    text = unrouted({
+        "s/SKILL.md": f"{head}{body} form.md\n".encode(), "s/references/form.md": b"# Form\n",
+    })  # fmt: skip
+    assert text.endswith(f"{body} a supporting file\n")
+
+
 def test_a_mention_a_link_and_a_command_lose_the_name():
     files = {
         "s/SKILL.md": b"---\nname: s\ndescription: d\n---\n# S\n\nSee [the form](references/form.md),"
@@ -116,10 +135,7 @@ def test_a_mention_a_link_and_a_command_lose_the_name():
         "s/scripts/run.py": b"print(1)\n",
         "s/Makefile": b"all:\n\ttrue\n",
     }
-    source = make_bundle("s", {path: type(bundle("tiny").files["tiny/SKILL.md"])(data)
-                               for path, data in files.items()})  # fmt: skip
-    plan = resolve(TRANSFORMS, "placebo-unrouted", "variant")().plan(source, {})
-    text = render(plan, source)["s/SKILL.md"].text or ""
+    text = unrouted(files)
     assert "See [the form](#), a supporting file or `a supporting file`." in text
     assert "python3 a supporting file --fast" in text
 
