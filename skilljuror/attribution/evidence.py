@@ -34,7 +34,7 @@ _FAILED = re.compile(
 )
 _CUT = ("truncated", "omitted", "clipped", "elided", "output too large", "total output lines")
 _NOTICE = re.compile(
-    r"\d[\d,]* (?:tokens|characters|chars|bytes|lines) truncated ?(?:…|\.\.\.|\]|\))"
+    r"\d[\d,]{0,20} (?:tokens|characters|chars|bytes|lines) truncated ?(?:…|\.\.\.|\]|\))"
     r"|^[ \t]*[\[<(.…][^\n]{0,80}(?:truncated|omitted|clipped|elided)"
     r"|^(?:output too large|warning: truncated output|total output lines: \d)",
     re.MULTILINE | re.IGNORECASE,

@@ -30,8 +30,17 @@ def discover(paths: Sequence[Path], since: float | None = None) -> list[Found]:
 
 
 def families_at(path: Path) -> set[str]:
-    """Names that tie a log to others: its session and its family; none where it has gone."""
-    return families_of(_identify(path, named=False)) if path.is_file() else set()
+    """Names that tie a log to others, and those of the files that it goes on in; none where it
+    has gone."""
+    names: set[str] = set()
+    seen: set[Path] = set()
+    following: Path | None = path
+    while following is not None and following not in seen and following.is_file():
+        seen.add(following)
+        found = _identify(following, named=False)
+        names |= families_of(found)
+        following = found.kin.goes_on if found.kin else None
+    return names
 
 
 def families_of(found: Found) -> set[str]:

@@ -32,9 +32,12 @@ def join_families(found: list[Found], identify: Identify) -> list[Found]:
         path = found[index].source.path
         _add(joined[_nearest(found, group, path)], kin.member, path)
         taken.add(index)
+    named = {one.source.path.resolve(): index for index, one in enumerate(found) if one.named}
     for index, children in joined.items():
         if found[index].named and index not in taken:
             _add_near(found[index], children, identify)
+            inside = {named.get(path.resolve(), index) for path in children.values()}
+            taken |= inside - {index}
     return [
         _with_siblings(one, joined.get(index, {}))
         for index, one in enumerate(found)

@@ -5,6 +5,9 @@ Names are brought when asked for: workers shape rows with modules of this packag
 the database.
 """
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader", "Result", "Store", "open_read", "open_write"]
 
+_THREADS = "OPENBLAS_NUM_THREADS"
 _HOMES = {
     "Reader": "reader",
     "Result": "reader",
@@ -27,4 +31,19 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with _one_thread():
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Arrow loads numpy, whose linear algebra would start a thread for each processor, which
+    turn idly for a while; nothing here multiplies matrices."""
+    if _THREADS in os.environ:
+        yield
+        return
+    os.environ[_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_THREADS]

@@ -268,3 +268,16 @@ def test_a_cut_off_log_tells_no_continuation(tmp_path):
 def test_a_continuation_is_kin_of_its_start(tmp_path):
     first, second = atif(tmp_path / "a.json", "b.json"), atif(tmp_path / "b.json")
     assert families_at(second) <= families_at(first)
+
+
+@pytest.mark.parametrize(
+    "also", ["part-a.json", "part-b.json", "part-b.summarization-2-summary.json"]
+)
+def test_a_part_that_is_named_beside_its_run_does_not_stand_alone(also):
+    folder = goldens.raw("atif/referred")
+    for order in ([also, "trajectory.json"], ["trajectory.json", also]):
+        (one,) = discover([folder / name for name in order])
+        assert one.source.path == folder / "trajectory.json"
+        assert {path.name for path in one.source.siblings} == {
+            "part-a.json", "part-b.json", "part-b.summarization-2-summary.json",
+        }  # fmt: skip

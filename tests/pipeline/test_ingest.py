@@ -134,16 +134,18 @@ FILES = sorted(path for path in GOLDENS.glob("*/*/raw*/**/*.json*") if "harbor" 
 def files(tmp_path_factory):
     study = tmp_path_factory.mktemp("files")
     ingest_logs(study, FILES)
-    return tables(study)
+    return lambda: tables(study)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-@given(order=st.permutations(FILES), at=st.integers(1, len(FILES) - 1))
-def test_several_calls_leave_what_one_leaves(order, at, files, tmp_path_factory):
+@given(numbers=st.permutations(range(len(FILES))), at=st.integers(1, len(FILES) - 1))
+def test_several_calls_leave_what_one_leaves(numbers, at, files, tmp_path_factory):
     study = tmp_path_factory.mktemp("split")
+    order = [FILES[number] for number in numbers]
     ingest_logs(study, order[:at])
     ingest_logs(study, order[at:])
-    assert tables(study) == files
+    found, expected = tables(study), files()
+    assert {name for name in expected if found[name] != expected[name]} == set()
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs is not here")
