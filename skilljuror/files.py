@@ -12,7 +12,7 @@ import stat
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 import orjson
@@ -296,18 +296,13 @@ def read_rows(kind: type[Row], path: Path) -> Iterator[Row]:
 
 
 def _as_row(kind: type[Row], row: Any) -> Row:
-    if issubclass(kind, msgspec.Struct):
-        return msgspec.convert(row, kind)
-    from skilljuror.models.record import Record
-
-    return kind.model_validate(row) if issubclass(kind, Record) else msgspec.convert(row, kind)
+    validate = getattr(kind, "model_validate", None)
+    return cast("Row", validate(row)) if validate else msgspec.convert(row, kind)
 
 
 def _encode(row: Any) -> bytes:
-    if isinstance(row, dict | list | msgspec.Struct):
-        return msgspec.json.encode(row)
-    text: str = row.model_dump_json()
-    return text.encode()
+    dump = getattr(row, "model_dump_json", None)
+    return str(dump()).encode() if dump else msgspec.json.encode(row)
 
 
 class RunFolder:

@@ -18,7 +18,7 @@ from skilljuror.pipeline.progress import Listener, Progress, silent
 from skilljuror.pipeline.trials import read_trial
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
-from skilljuror.store.connect import open_write
+from skilljuror.store import open_write
 
 
 class JudgeSummary(Struct, frozen=True):

@@ -182,8 +182,8 @@ def crew(jobs: int, ready: Callable[[], None] | None = None) -> Iterator[Crew]:
     reader, writer = Pipe(duplex=False)
     with reader, writer, workers(jobs, _enter, (reader,)) as pool:
         try:
-            for _ in range(jobs if ready else 0):
-                _handed(pool, _called, ready)
+            for work in [ready] * jobs if ready else ():
+                _handed(pool, _called, work)
             yield Crew(pool, jobs)
         except BrokenProcessPool as error:
             writer.close()
@@ -223,9 +223,8 @@ def rarely_collected() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _called(ready: Callable[[], None] | None) -> None:
-    if ready is not None:
-        ready()
+def _called(work: Callable[[], None]) -> None:
+    work()
 
 
 def _handed(

@@ -22,21 +22,14 @@ WITH counts AS (
         CAST(sum(flagged) AS BIGINT) AS flagged,
         CAST(sum(failed) AS BIGINT) AS failed
     FROM assays GROUP BY policy, drift, mutation
-),
-shares AS (
-    SELECT
-        *,
-        flagged / nullif(planted, 0) AS p,
-        3.8414588206941285 / nullif(planted, 0) AS s  -- squared normal quantile / planted
-    FROM counts
 )
 SELECT
     policy,
     if(drift, 'drift', 'harmless') AS kind,
     mutation, planted, equivalent, flagged, failed,
-    p AS flagged_rate,
+    flagged / nullif(planted, 0) AS flagged_rate,
     if(planted = 0, 'no place for it', NULL) AS flagged_rate_reason,
-    if(p = 0, 0, (p + s / 2 - sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_low,
-    if(p = 1, 1, (p + s / 2 + sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s)) AS rate_high
-FROM shares
+    wilson_low(flagged, planted) AS rate_low,
+    wilson_high(flagged, planted) AS rate_high
+FROM counts
 ORDER BY policy, kind, mutation;

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +9,17 @@ import duckdb
 import pyarrow as pa
 
 from skilljuror.errors import StoreError
-from skilljuror.models.ingest import Ingested, SourceRow
+from skilljuror.models.ingest import SourceRow
 from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.arrow import column
-from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names, run_columns
+from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names
 from skilljuror.store.tables import Columns, Table
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord
     from skilljuror.models.gate import GateResult
     from skilljuror.models.study import StudyPlan, TrialRecord
-
-BATCH = 256
-"""Runs per transaction: enough to make the cost of one small, few enough to stay in memory."""
 
 
 class Store:
@@ -71,17 +67,8 @@ class Store:
         """Answers of judges."""
         self._put(tables.VERDICTS, _last(verdicts, "event", "judge"))
 
-    def put_ingested(self, runs: Iterable[Ingested]) -> int:
-        """Runs, in batches as they come; returns how many. A run replaces its earlier rows."""
-        total = 0
-        source = iter(runs)
-        while batch := list(islice(source, BATCH)):
-            self.put_runs([run_columns(batch)])
-            total += len(batch)
-        return total
-
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
-        """The same of runs that are columns already, in as few transactions as can be."""
+        """Runs, in as few transactions as can be. A run replaces its earlier rows."""
         for columns in merged(batches):
             self._put_runs(columns)
 

@@ -56,6 +56,6 @@ def test_a_log_tells_what_its_arm_should_not_have_seen(tmp_path, condition, mani
         store.put_plan(fake.plan(["alpha"]))
         store.put_builds([(build(), [])])
         store.put_trials([record])
-        store.put_ingested([analyse(record.trial, log, record, manifest)])
+        fake.put(store, [analyse(record.trial, log, record, manifest)])
     rows = run(tmp_path / "study.duckdb", "quality_flags").records()
     assert {row["flag"] for row in rows if row["kind"] == "contamination"} == flags

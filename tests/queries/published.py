@@ -43,7 +43,7 @@ def study(folder: Path) -> Path:
             trials = list(_trials(condition))
             runs = list(_runs(condition, trials))
             store.put_trials(trials)
-            store.put_ingested(runs)
+            fake.put(store, runs)
             store.put_verdicts(list(_verdicts(condition, runs)))
     return path
 

@@ -38,7 +38,7 @@ def small_study(folder: Path) -> Path:
         store.put_builds([fake.build(ALPHA), fake.build(BETA, "review")])
         store.put_trials(_trials())
         runs = _runs()
-        store.put_ingested(runs)
+        fake.put(store, runs)
         store.put_verdicts(_verdicts(runs))
     return path
 

@@ -63,7 +63,7 @@ def test_a_condition_without_a_pass_has_no_yield(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["a"], ("baseline", "pd")))
         store.put_trials([fake.trial("a", name, reward=0.0) for name in ("baseline", "pd")])
-        store.put_ingested([fake.unread("a__pd__1", {"agent_minutes": 3.0})])
+        fake.put(store, [fake.unread("a__pd__1", {"agent_minutes": 3.0})])
     columns = ("condition", "resource", "attempt", "success_reason", "yield", "yield_reason")
     found = {row[:2]: row[2:] for row in rows(path, "efficiency", *columns)}
     assert found["pd", "time"] == (3.0, "zero_passes", None, "zero_passes")
@@ -149,7 +149,7 @@ def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
     path = small_study(tmp_path)
     with open_write(path) as store:
         extra = [fake.event("new", n) for n in range(2)]
-        store.put_ingested([fake.run("new", trial="beta__pd__2", events=extra)])
+        fake.put(store, [fake.run("new", trial="beta__pd__2", events=extra)])
         store.put_verdicts([fake.verdict(extra[0])])
     columns = ("condition", "trajectories", "events", "judged", "mean_yes", "eru_rate")
     assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
@@ -170,7 +170,7 @@ def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
     events = [fake.event("t1", n) for n in range(5)]
     labels = ["yes", "yes", "yes", "no", "unknown"]
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", events=events)])
+        fake.put(store, [fake.run("t1", events=events)])
         store.put_verdicts([fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
     assert rows(path, "uptake", "condition", "eru_rate", "mean_events") == [("observed", 0.75, 5.0)]
 
@@ -199,7 +199,7 @@ def test_the_exposure_curve_counts_arrivals_by_midpoint(tmp_path):
     """One of four units at step 1 of 10: its midpoint is at 0.05."""
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", steps=10)])
+        fake.put(store, [fake.run("t1", steps=10)])
     found = dict(rows(path, "exposure_curve", "position", "units_share"))
     assert (found[0.0], found[0.05], found[1.0]) == (0.0, 0.25, 0.25)
 
@@ -211,7 +211,7 @@ def test_bins_of_skills_use_midpoints(tmp_path, step, steps, place):
     """floor(20 (2s - 1) / 2m)."""
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", steps=steps, events=[fake.event("t1", step=step)])])
+        fake.put(store, [fake.run("t1", steps=steps, events=[fake.event("t1", step=step)])])
     assert rows(path, "skill_timing", "bin", "steps") == [(place, 1)]
 
 
@@ -227,7 +227,7 @@ def test_a_plugin_prefix_is_no_other_skill(tmp_path):
     path = tmp_path / "study.duckdb"
     event = fake.event("t1", skill="plugin:csv-report")
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", events=[event])])
+        fake.put(store, [fake.run("t1", events=[event])])
     assert rows(path, "skills_opened", "skill", "offered", "opened")[0] == ("csv-report", 1, 1)
 
 
@@ -235,14 +235,14 @@ def test_a_failed_or_phantom_opening_opens_nothing(tmp_path):
     path = tmp_path / "study.duckdb"
     events = [fake.event("t1", 0, ok=False), fake.event("t1", 1, phantom=True, resource="x.md")]
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", events=events)])
+        fake.put(store, [fake.run("t1", events=events)])
     assert rows(path, "skills_opened", "opened", "uses", "failed")[0] == (0, 2, 1)
 
 
 def test_what_belongs_to_the_agent_itself_is_no_use(tmp_path):
     path = tmp_path / "study.duckdb"
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1", events=[fake.event("t1", bundled=True)])])
+        fake.put(store, [fake.run("t1", events=[fake.event("t1", bundled=True)])])
     assert rows(path, "overview", "uses") == [(0,)]
     assert rows(path, "events_by_kind", "kind") == []
 
@@ -255,7 +255,7 @@ def test_never_opened_lists_files_that_no_run_touched(tmp_path):
         store.put_builds([fake.build("alpha")])
         store.put_trials([trial])
         event = fake.event("t1")
-        store.put_ingested([fake.run("t1", trial=trial.trial, events=[event])])
+        fake.put(store, [fake.run("t1", trial=trial.trial, events=[event])])
     columns = ("condition", "skill", "resource", "runs")
     assert rows(path, "never_opened", *columns) == [("pd", "csv-report", "references/a.md", 1)]
 

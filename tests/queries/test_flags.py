@@ -42,7 +42,7 @@ def test_contamination_is_flagged(tmp_path, flag):
         store.put_builds([fake.build("alpha")])
         store.put_trials([trial])
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
-        store.put_ingested([fake.replaced(run, **LOGGED.get(flag, {}))])
+        fake.put(store, [fake.replaced(run, **LOGGED.get(flag, {}))])
     found = rows(path, "quality_flags", "flag", "kind", "trial")
     assert (flag, "contamination", trial.trial) in found
     assert len([row for row in found if row[1] == "contamination"]) == 1
@@ -82,7 +82,7 @@ def test_what_the_agent_chose_is_no_contamination(tmp_path, case):
         store.put_builds([fake.build("alpha")])
         store.put_trials([trial])
         run = fake.run("t1", trial=trial.trial, events=[fake.event("t1")])
-        store.put_ingested([fake.replaced(run, **logged)])
+        fake.put(store, [fake.replaced(run, **logged)])
     assert "contamination" not in {row[0] for row in rows(path, "quality_flags", "kind")}
 
 
@@ -95,7 +95,7 @@ def test_ends_without_a_result_or_a_log_are_circumstances(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], conditions=["pd", "baseline"], trials=2))
         store.put_trials(trials)
-        store.put_ingested([fake.run("t2", trial=trials[1].trial, complete=False)])
+        fake.put(store, [fake.run("t2", trial=trials[1].trial, complete=False)])
     found = rows(path, "quality_flags", "flag", "kind", "trial", "detail")
     name = trials[0].trial
     assert {row[0]: row[1:] for row in found if row[2] == name} == {
@@ -114,8 +114,8 @@ def test_a_log_without_a_step_is_a_circumstance(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], trials=2))
         store.put_trials(trials)
-        store.put_ingested([fake.run("t1", trial=trials[0].trial, steps=0)])
-        store.put_ingested([fake.run("t2", trial=trials[1].trial, steps=0, sub_steps=3)])
+        fake.put(store, [fake.run("t1", trial=trials[0].trial, steps=0)])
+        fake.put(store, [fake.run("t2", trial=trials[1].trial, steps=0, sub_steps=3)])
     found = rows(path, "quality_flags", "flag", "kind", "trial")
     assert [row for row in found if row[0] == "no_steps"] == [
         ("no_steps", "circumstance", trials[0].trial)
@@ -133,8 +133,8 @@ def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     with open_write(path) as store:
         store.put_plan(fake.plan(["alpha"], trials=2))
         store.put_trials(trials)
-        store.put_ingested([fake.run("t1", trial=trials[0].trial, events=events, complete=False)])
-        store.put_ingested([fake.run("t2", trial=trials[1].trial)])
+        fake.put(store, [fake.run("t1", trial=trials[0].trial, events=events, complete=False)])
+        fake.put(store, [fake.run("t2", trial=trials[1].trial)])
     kinds = {row[0]: row[1] for row in rows(path, "quality_flags", "flag", "kind")}
     assert {"activation_failed", "wrong_paths", "skill_edited", "skill_unread"} <= set(kinds)
     assert kinds["log_cut_off"] == "circumstance"

@@ -29,7 +29,7 @@ def test_uptake(labels):
         with open_write(path) as store:
             for number, found in enumerate(labels):
                 events = [fake.event(f"t{number}", n) for n in range(len(found))]
-                store.put_ingested([fake.run(f"t{number}", events=events)])
+                fake.put(store, [fake.run(f"t{number}", events=events)])
                 store.put_verdicts([fake.verdict(*p) for p in zip(events, found, strict=True)])
         row = run(path, "uptake").records()[0]
     expected = uptake_summary(labels)
@@ -52,7 +52,7 @@ def test_efficiency(trials):
                 trial = fake.trial("a", "baseline", number, reward=float(passed))
                 store.put_trials([trial])
                 value = "never_started" if minutes is None else minutes
-                store.put_ingested([fake.unread(trial.trial, {"agent_minutes": value})])
+                fake.put(store, [fake.unread(trial.trial, {"agent_minutes": value})])
         row = run(path, "efficiency").records()[0]
     expected = yield_view(trials)
     found = (row["attempt"], row["success"], row["yield"], row["yield_at_least"])

@@ -31,7 +31,7 @@ def scripted_study(folder: Path) -> Path:
         store.put_plan(fake.plan(tasks))
         store.put_builds([fake.build(task) for task in tasks])
         store.put_trials(trials)
-        store.put_ingested(runs)
+        fake.put(store, runs)
         store.put_verdicts([fake.verdict(event) for event in events])
     return path
 
@@ -62,7 +62,7 @@ def observed_logs(folder: Path) -> Path:
         for key, found in (("run-1", events), ("run-2", ())):
             run = fake.run(key, events=found, source=f"/home/{SECRET}/a.jsonl", warnings=(SECRET,))
             offered = (OfferedRow(key, "pdf-tools", False), OfferedRow(key, "never-used", False))
-            store.put_ingested([fake.replaced(run, offered=offered)])
+            fake.put(store, [fake.replaced(run, offered=offered)])
         store.put_verdicts([verdict])
     return path
 
@@ -93,7 +93,7 @@ def hostile_study(folder: Path) -> Path:
         for trial in trials:
             key = f"{EVIL}{trial.trial}"
             events = [fake.event(key, 0, skill=EVIL, resource=EVIL, quote=EVIL)]
-            store.put_ingested([fake.run(key, trial=trial.trial, events=events)])
+            fake.put(store, [fake.run(key, trial=trial.trial, events=events)])
             store.put_verdicts([fake.verdict(events[0], note=EVIL)])
     return path
 

@@ -23,6 +23,8 @@ from skilljuror.models.study import (
     TaskEntry,
     TrialRecord,
 )
+from skilljuror.store import Store
+from skilljuror.store.runs import run_columns
 
 DIGEST = "d" * 64
 SUBSTRATE = "-".join(["d" * 16] * 3)
@@ -239,3 +241,8 @@ def _gate(
         gate=gate, variant=variant, parent="source", policy="strict", verdict=verdict,
         findings=findings, checked={"unit": 7},
     )  # fmt: skip
+
+
+def put(store: Store, runs: Iterable[Ingested]) -> None:
+    """Put runs as a worker hands them over."""
+    store.put_runs([run_columns(list(runs))])

@@ -137,7 +137,7 @@ def test_an_unusable_file_is_named_with_the_mend(path, tmp_path, kind, opener):
 
 def test_a_file_cut_in_half_is_found_at_the_latest_when_it_is_read(path, tmp_path):
     with open_write(path) as store:
-        store.put_ingested([fake.run(f"t{n}", steps=99) for n in range(99)])
+        fake.put(store, [fake.run(f"t{n}", steps=99) for n in range(99)])
     other = tmp_path / "other.duckdb"
     make(other, path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(StoreError, match="delete it"), open_read(other) as reader:
@@ -197,7 +197,7 @@ from pathlib import Path
 from skilljuror.store import open_write
 from tests.store import fabricated as fake
 with open_write(Path(sys.argv[1])) as store:
-    store.put_ingested([fake.run("t1")])
+    fake.put(store, [fake.run("t1")])
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

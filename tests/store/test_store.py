@@ -42,7 +42,7 @@ def fill(store: Store) -> None:
     store.put_builds([fake.build("alpha", "fail")])
     store.put_trials([fake.trial("alpha", "pd", rewards={"reward": 1.0, "style": 0.5})])
     store.put_sources([SourceRow("logs/t1.jsonl", "parsed", "codex-rollout", size=9)])
-    store.put_ingested([fake.run("t1", trial=name, events=events, values={"fanout": 2})])
+    fake.put(store, [fake.run("t1", trial=name, events=events, values={"fanout": 2})])
     store.put_verdicts([fake.verdict(events[0])])
 
 
@@ -69,8 +69,8 @@ def test_times_are_utc_without_zone(path):
 def test_a_run_that_became_shorter_leaves_no_old_rows(path):
     long = fake.run("t1", steps=9, events=[fake.event("t1", n) for n in range(5)])
     with open_write(path) as store:
-        store.put_ingested([long, fake.run("t2", steps=3)])
-        store.put_ingested([fake.run("t1", steps=2)])
+        fake.put(store, [long, fake.run("t2", steps=3)])
+        fake.put(store, [fake.run("t1", steps=2)])
     rows = dump(path)
     assert len(rows["steps"]) == 5
     assert rows["events"] == []
@@ -79,7 +79,7 @@ def test_a_run_that_became_shorter_leaves_no_old_rows(path):
 def test_a_trial_without_a_log_still_leaves_measures(path):
     nulls = (Measure("a__pd__1", "fanout", None, reason="no_trajectory"),)
     with open_write(path) as store:
-        store.put_ingested([Ingested(trajectory=None, measures=nulls)])
+        fake.put(store, [Ingested(trajectory=None, measures=nulls)])
     assert dump(path)["measures"] == [("a__pd__1", "fanout", "", None, "no_trajectory")]
 
 
@@ -142,9 +142,9 @@ def test_texts_of_findings_are_cut(path):
 def test_a_failing_batch_leaves_no_half(path):
     broken = fake.run("t2", trial=None, format=None)
     with open_write(path) as store:
-        store.put_ingested([fake.run("t1")])
+        fake.put(store, [fake.run("t1")])
         with pytest.raises(duckdb.ConstraintException):
-            store.put_ingested([fake.run("t1", steps=9), broken])
+            fake.put(store, [fake.run("t1", steps=9), broken])
     assert len(dump(path)["steps"]) == 4
 
 
@@ -161,7 +161,7 @@ def test_a_failing_batch_leaves_no_half(path):
 )
 def test_hostile_values_do_not_stop_ingest(path, fields):
     with open_write(path) as store:
-        assert store.put_ingested([fake.run("t1", **fields)]) == 1
+        fake.put(store, [fake.run("t1", **fields)])
     assert len(dump(path)["trajectories"]) == 1
 
 
@@ -174,11 +174,11 @@ def test_order_and_batches_do_not_matter(tmp_path, order, cut):
     shuffled = [runs[n] for n in order]
     path = tmp_path / f"{'-'.join(map(str, order))}-{cut}.duckdb"
     with open_write(path) as store:
-        store.put_ingested(shuffled[:cut])
-        store.put_ingested(shuffled)
+        fake.put(store, shuffled[:cut])
+        fake.put(store, shuffled)
     plain = tmp_path / "plain.duckdb"
     with open_write(plain) as store:
-        store.put_ingested(runs)
+        fake.put(store, runs)
     assert dump(path) == dump(plain)
 
 
@@ -194,7 +194,7 @@ def test_columns_of_runs_are_those_of_the_schema(path):
 def test_a_run_that_comes_twice_in_a_batch_counts_as_it_came_last(path):
     first, second = (fake.run("t1", steps=n, values={"fanout": n}) for n in (9, 2))
     with open_write(path) as store:
-        store.put_ingested([first, fake.run("t2"), second])
+        fake.put(store, [first, fake.run("t2"), second])
         store.put_runs([
             run_columns([fake.run("t3", steps=5)]),
             run_columns([fake.run("t3", steps=1)]),

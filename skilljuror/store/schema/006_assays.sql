@@ -38,3 +38,11 @@ SELECT
     found.flagged AS flagged,  -- Changes with a verdict other than pass.
     found.failed AS failed  -- Changes with the verdict fail.
 FROM flat;
+
+-- Wilson's 95 % interval of a share; null where there is nothing. `s` is the squared normal quantile over the whole.
+CREATE MACRO wilson_end(p, s, side) AS
+    (p + s / 2 + side * sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s);
+CREATE MACRO wilson_low(part, whole) AS
+    if(part / nullif(whole, 0) = 0, 0, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), -1));
+CREATE MACRO wilson_high(part, whole) AS
+    if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
