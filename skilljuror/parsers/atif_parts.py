@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,13 +24,15 @@ _ENDS = msgspec.json.Decoder(_Ends)
 def continuation(path: Path) -> Path | None:
     """The file that a document names as its continuation; None where it names none.
 
-    The name is written behind the steps, so the whole file is searched, and decoded only
-    where the key stands in it. What a cut-off file was to say is not known.
+    The name is written behind the steps, so the whole file is searched where it lies, and decoded
+    only where the key stands in it. What a cut-off file was to say is not known.
     """
     try:
-        raw = path.read_bytes()
-        named = _ENDS.decode(raw).continued_trajectory_ref if _KEY in raw else None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        with path.open("rb") as log, mmap(log.fileno(), 0, access=ACCESS_READ) as raw:
+            if raw.find(_KEY) < 0:
+                return None
+            named = _ENDS.decode(raw[:]).continued_trajectory_ref
+    except (OSError, ValueError, RecursionError):  # ValueError: empty, or no JSON
         return None
     return beside(path, named)
 

@@ -1,8 +1,6 @@
 """Build the variants of a source, prove each from disk, and write the audit record."""
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +21,7 @@ from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
 from skilljuror.pipeline.audit import audit, excuse, inherit
 from skilljuror.pipeline.manifest import manifest, plan_from_json, plan_to_json
-from skilljuror.pipeline.pool import each
+from skilljuror.pipeline.pool import each, rarely_collected
 from skilljuror.pipeline.target import GATE_RESULTS, RECORD, VARIANTS, safe_target
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
@@ -52,24 +50,11 @@ def build_source(
     options = dict(options or {})
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    with uncollected(), fresh_dir(place) as staging:
+    with rarely_collected(), fresh_dir(place) as staging:
         work = Work(bundle, staging)
         for transform in in_order(variants):
             work.by_plan(transform, options)
         return work.finish("plan", options)
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the collector of cycles, which takes a third of the time over many small objects
-    that live until the build is done."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 class Step(NamedTuple):

@@ -214,7 +214,7 @@ def in_order(
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Look for cycles as rarely as a worker does."""
+    """Look for cycles as rarely as a worker does: many small objects live until the work is done."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECT)
     try:
