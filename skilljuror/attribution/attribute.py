@@ -271,6 +271,7 @@ def _events(
     for ordinal, one in enumerate(findings):
         place, shown = one.location, one.shown
         path = place.resource
+        lines = _possible(shown.lines)
         phantom = one.missing
         if run.catalog.known and not place.bundled and path != ".":
             phantom = phantom or not run.catalog.has(place.skill, path)
@@ -287,7 +288,7 @@ def _events(
             via=one.via,
             ok=shown.ok,
             content_exposed=shown.exposed,
-            lines=_possible(shown.lines),
+            lines=lines,
             witness=shown.witness,
             call_id=one.call_id,
             file=trajectory.files[one.file] if 0 < one.file < len(trajectory.files) else None,
@@ -295,14 +296,13 @@ def _events(
             bundled=place.bundled,
             quote=(shown.quote or one.quote)[:160],
             note=shown.note[:200],
-            shown_bytes=_shown_bytes(run, one),
+            shown_bytes=_shown_bytes(run, one, lines),
         )
 
 
-def _shown_bytes(run: Gathered, one: Finding) -> int | None:
+def _shown_bytes(run: Gathered, one: Finding, lines: Ranges | None) -> int | None:
     """Bytes of the lines shown where the file is known, else of what the answer holds of it."""
-    page = run.prints.pages.get((tail_of(one.location.skill), one.location.resource))
-    lines = _possible(one.shown.lines)
+    page = run.prints.pages.get((one.location.skill, one.location.resource))
     return page.size(lines) if page and lines and one.shown.exposed != "none" else one.shown.size
 
 

@@ -9,12 +9,11 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct, field
 
 from skilljuror.attribution.catalog import tail_of
+from skilljuror.attribution.content import Key
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.knowledge import MappedUnit, Place
 from skilljuror.models.trajectory import Trajectory
 
-Resource = tuple[str, str]
-"""Folder name of a skill and path in it."""
 _SHOWING = frozenset({"activate", "read", "search"})
 
 
@@ -46,7 +45,7 @@ def expose(
     and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
     `skills` are the folder names of the variant's; without them each lies at the top.
     """
-    placed: dict[Resource, list[tuple[str, Place]]] = {}
+    placed: dict[Key, list[tuple[str, Place]]] = {}
     for one in units:
         if place := one.places.get(variant):
             resource = _resource_of(place.file, skills)
@@ -81,7 +80,7 @@ def shows(event: ResourceEvent) -> bool:
     return not event.bundled and event.kind in _SHOWING and event.content_exposed != "none"
 
 
-def _resource_of(file: str, skills: Collection[str]) -> Resource:
+def _resource_of(file: str, skills: Collection[str]) -> Key:
     """(skill, path in it) of a file of the variant: a skill is the outermost folder of its name."""
     folders = file.split("/")[:-1]
     at = next((at for at, name in enumerate(folders) if name in skills), 0)

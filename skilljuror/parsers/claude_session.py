@@ -130,7 +130,7 @@ def _home(run: RunDraft, cwd: str | None) -> str | None:
 def _passed_over(line: bytes) -> str | None:
     """Bookkeeping, recognised without decoding, where the line holds nothing else."""
     name = _bookkeeping(line)
-    return None if name is None or _GLUED in line else name
+    return None if name is None or line.find(_GLUED) >= 0 else name
 
 
 def _bookkeeping(line: bytes) -> str | None:

@@ -53,15 +53,16 @@ def counted(
     texts = {(tail_of(one.skill), one.path): one.text for one in manifest.resources if one.text}
     shown = 0
     for event in filter(shows, events):
-        text = texts.get((tail_of(event.skill), event.resource), "")
-        shown += _count(text) if event.content_exposed == "full" else _count(_lines(text, event))
+        shown += _count(_shown(texts.get((tail_of(event.skill), event.resource), ""), event))
     said = {one.unit.unit: one.unit.text for one in units}
     seen = tuple(replace(one, tokens=_count(said[one.unit])) for one in exposure.seen)
     return replace(exposure, seen=seen, shown_tokens=shown)
 
 
-def _lines(text: str, event: ResourceEvent) -> str:
-    """The lines of a file that an event showed."""
+def _shown(text: str, event: ResourceEvent) -> str:
+    """What an event showed of a file."""
+    if event.content_exposed == "full":
+        return text
     lines = text.splitlines(keepends=True)
     return "".join(line for first, last in event.lines or () for line in lines[first - 1 : last])
 

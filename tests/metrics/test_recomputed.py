@@ -15,11 +15,10 @@ import pytest
 from skilljuror.metrics.invocation import measure
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import Step
-from skilljuror.pipeline.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.metrics.contexts import event, trajectory
 from tests.metrics.second_way import UNITS, expected, made_up, ratio, short
-from tests.parsers.goldens import CORPUS, GOLDENS
+from tests.queries.studies import ingested
 
 
 def table(path, name, order):
@@ -47,11 +46,7 @@ def database(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("recomputed")
     if request.param == "made-up":
         return made_up(folder)
-    logs = {"goldens": GOLDENS, "corpus": CORPUS}[request.param]
-    if not logs.is_dir():
-        pytest.skip(f"the reference logs are not there: {logs}")
-    ingest_logs(folder, [logs])
-    return folder / "study.duckdb"
+    return ingested(folder, request.param)
 
 
 def arms_of(path):

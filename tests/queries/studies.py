@@ -3,12 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
+from skilljuror.pipeline.ingest import ingest_logs
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
+from tests.parsers.goldens import CORPUS, GOLDENS
 from tests.store import fabricated as fake
 
 ALPHA, BETA = "alpha", "beta"
@@ -18,6 +22,16 @@ def rows(study: Path, question: str, *columns: str, **params: Any) -> list[tuple
     """The chosen columns of every row of an answer."""
     found = run(study, question, **params).records()
     return [tuple(row[name] for name in columns) for row in found]
+
+
+def ingested(folder: Path, which: str) -> Path:
+    """The database of logs of every format: those of this project ("goldens") or real ones
+    ("corpus"), without which the test is skipped."""
+    logs = {"goldens": GOLDENS, "corpus": CORPUS}[which]
+    if not logs.is_dir():
+        pytest.skip(f"the reference logs are not there: {logs}")
+    ingest_logs(folder, [logs])
+    return folder / "study.duckdb"
 
 
 def small_study(folder: Path) -> Path:

@@ -10,11 +10,9 @@ import pytest
 from skilljuror.metrics.invocation import is_invocation
 from skilljuror.models.events import Via
 from skilljuror.models.ingest import OfferedRow
-from skilljuror.pipeline.ingest import ingest_logs
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.parsers.goldens import CORPUS, GOLDENS
-from tests.queries.studies import rows
+from tests.queries.studies import ingested, rows
 from tests.store import fabricated as fake
 
 WAYS: tuple[Via, ...] = get_args(Via)
@@ -144,11 +142,7 @@ def database(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("invoked")
     if request.param == "made-up":
         return made_up(folder)
-    logs = {"goldens": GOLDENS, "corpus": CORPUS}[request.param]
-    if not logs.is_dir():
-        pytest.skip(f"the reference logs are not there: {logs}")
-    ingest_logs(folder, [logs])
-    return folder / "study.duckdb"
+    return ingested(folder, request.param)
 
 
 def table(path, name):
