@@ -25,12 +25,12 @@ from typing import Any
 
 from skilljuror.errors import SkilljurorError
 from skilljuror.files import read_jsonl
-from skilljuror.pipeline.build import (
+from skilljuror.pipeline.construction.build import (
     DEFAULT_VARIANTS,
     build_source,
     verify_build,
 )
-from skilljuror.pipeline.target import GATE_RESULTS
+from skilljuror.pipeline.construction.target import GATE_RESULTS
 from skilljuror.tokens import count
 
 ROOT = Path(__file__).parent.parent

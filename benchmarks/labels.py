@@ -22,7 +22,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 
 ROOT = Path(__file__).parent.parent

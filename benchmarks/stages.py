@@ -47,7 +47,7 @@ def attribute(folder: Path, jobs: int) -> int:
 
 def ingest(folder: Path, jobs: int) -> int:
     """The real ingest into a new database; the number of runs counted."""
-    from skilljuror.pipeline.ingest import ingest_logs
+    from skilljuror.pipeline.ingestion.ingest import ingest_logs
 
     with TemporaryDirectory() as study:
         return ingest_logs(Path(study), [folder], jobs=jobs).trajectories

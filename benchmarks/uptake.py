@@ -23,12 +23,12 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import Attribution, attribute
 from skilljuror.errors import TrajectoryError
-from skilljuror.judge.shown import ShownText
+from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from skilljuror.stats.agreement import agreement
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.logs import LogGroup, group_captures, portions
-from skilljuror.pipeline.pool import in_order
+from skilljuror.pipeline.ingestion.logs import LogGroup, group_captures, portions
+from skilljuror.pipeline.workers.pool import in_order
 
 Portion = tuple[LogGroup, ...]
 
@@ -32,7 +32,7 @@ def attributed(portion: Portion) -> int:
 
 def counted(portion: Portion) -> int:
     """Parse and count tokens; the number of runs."""
-    from skilljuror.pipeline.counting import step_tokens
+    from skilljuror.pipeline.ingestion.counting import step_tokens
 
     return sum(1 for run in _runs(portion) if step_tokens(run) is not None)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.coverage import Coverage, FieldCoverage, coverage
+from skilljuror.parsers.field_coverage.survey import Coverage, FieldCoverage, coverage
 
 GOLDENS = Path(__file__).parent.parent / "trajectories"
 ENOUGH = 600.0

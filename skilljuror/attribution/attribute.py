@@ -5,14 +5,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.catalog import Catalog, Location, tail_of
-from skilljuror.attribution.claims import Claim
 from skilljuror.attribution.classes import class_of
-from skilljuror.attribution.complaints import says_missing
-from skilljuror.attribution.content import Ranges
-from skilljuror.attribution.content_only import Screens, may_show, unexplained
-from skilljuror.attribution.discover import catalog_of, home_of
-from skilljuror.attribution.evidence import (
+from skilljuror.attribution.evidence.error_messages import says_missing
+from skilljuror.attribution.evidence.line_index import Ranges
+from skilljuror.attribution.evidence.output_segments import Parts, headed
+from skilljuror.attribution.evidence.read_evidence import (
     DISAGREE,
     Output,
     Shown,
@@ -20,12 +17,15 @@ from skilljuror.attribution.evidence import (
     read_shown,
     tool_read,
 )
-from skilljuror.attribution.found import Finding
-from skilljuror.attribution.gather import Gathered, Touch, gather
-from skilljuror.attribution.hushed import missing_one, not_there
-from skilljuror.attribution.injected import message_findings, skill_findings
-from skilljuror.attribution.searched import outside, search_findings
-from skilljuror.attribution.split import Parts, headed
+from skilljuror.attribution.findings.injected_content import message_findings, skill_findings
+from skilljuror.attribution.findings.model import Finding
+from skilljuror.attribution.findings.search_output import outside, search_findings
+from skilljuror.attribution.findings.silenced_errors import missing_one, not_there
+from skilljuror.attribution.findings.unclaimed_content import Screens, may_show, unexplained
+from skilljuror.attribution.resolution.resolver import Claim
+from skilljuror.attribution.resolution.skill_catalog import Catalog, Location, tail_of
+from skilljuror.attribution.resolution.skill_discovery import catalog_of, home_of
+from skilljuror.attribution.run_context import Gathered, Touch, gather
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.trajectory import Trajectory

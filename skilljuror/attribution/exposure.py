@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.catalog import tail_of
-from skilljuror.attribution.content import Key
+from skilljuror.attribution.evidence.line_index import Key
+from skilljuror.attribution.resolution.skill_catalog import tail_of
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.knowledge import MappedUnit, Place
 from skilljuror.models.trajectory import Trajectory

@@ -5,8 +5,12 @@ from pathlib import Path, PurePosixPath
 
 from skilljuror.bundles.limits import MAX_NAME
 from skilljuror.knowledge.classes import is_root_name
-from skilljuror.knowledge.frontmatter import frontmatter_end, parse_frontmatter, plain_field
-from skilljuror.knowledge.text import read_text
+from skilljuror.knowledge.markdown.frontmatter import (
+    frontmatter_end,
+    parse_frontmatter,
+    plain_field,
+)
+from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob, BundleIssue, Skill
 
 MAX_VALIDATED = 16_384

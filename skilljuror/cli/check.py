@@ -42,7 +42,7 @@ def audit(
 ) -> None:
     """Judge whether a bundle keeps the knowledge of another and has the layout it claims."""
     from skilljuror.bundles import load_bundle
-    from skilljuror.pipeline.audit import audit as judge_pair
+    from skilljuror.pipeline.construction.audit import audit as judge_pair
 
     parent = load_bundle(source)
     if not parent.skills:

@@ -49,7 +49,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
-    from skilljuror.pipeline.progress import Progress
+    from skilljuror.pipeline.workers.progress import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
     if not names:
@@ -67,7 +67,7 @@ def build(
         results = _assayed(results, out, len(sources) > 1, jobs)
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
-        from skilljuror.pipeline.builds import store_builds
+        from skilljuror.pipeline.construction.builds import store_builds
 
         store_builds(out, built)
     payload = [
@@ -83,7 +83,7 @@ def build(
 def _assayed(
     results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
 ) -> list[tuple[str, Any]]:
-    from skilljuror.pipeline.assay import keep_assays
+    from skilljuror.pipeline.construction.assay import keep_assays
 
     folders = {
         name: out / name if many else out
@@ -116,8 +116,8 @@ def _built(
     sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], asked: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
-    from skilljuror.pipeline.build import build_many, build_source
-    from skilljuror.pipeline.engine import build_many_with_model, build_with_model
+    from skilljuror.pipeline.construction.build import build_many, build_source
+    from skilljuror.pipeline.construction.engine import build_many_with_model, build_with_model
 
     if len(sources) == 1:
         source = sources[0]
@@ -183,7 +183,7 @@ def _tell_troubles(records: list[Any], out: Path) -> None:
 
 def _tell_power(records: list[Any]) -> None:
     from skilljuror.models.gate import AssayReport
-    from skilljuror.pipeline.assay import power
+    from skilljuror.pipeline.construction.assay import power
 
     for record in records:
         if record.assay is not None:

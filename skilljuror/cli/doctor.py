@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 def doctor(json: Json = False, debug: Debug = False) -> None:
     """What is installed, what is missing, and what each missing thing would enable."""
-    from skilljuror.pipeline.machine import inspect_machine
+    from skilljuror.pipeline.doctor import inspect_machine
 
     checks = inspect_machine()
 

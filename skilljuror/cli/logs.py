@@ -37,8 +37,8 @@ def events(
     debug: Debug = False,
 ) -> None:
     """Which Skill resources the agents touched: one JSON object per event and line, as read."""
-    from skilljuror.pipeline.logs import events_of
-    from skilljuror.pipeline.offered import manifest_of
+    from skilljuror.pipeline.construction.offered import manifest_of
+    from skilljuror.pipeline.ingestion.logs import events_of
 
     manifest = manifest_of(bundle, None, None) if bundle else None
     failed = False
@@ -79,7 +79,7 @@ def coverage(
     debug: Debug = False,
 ) -> None:
     """Which fields of logs a parser reads: changes each in a copy and looks whether it shows."""
-    from skilljuror.parsers.coverage import coverage as cover
+    from skilljuror.parsers.field_coverage.survey import coverage as cover
 
     found = cover(paths, form, seconds)
     emit(found, json, lambda: _tell_coverage(found))

@@ -23,7 +23,7 @@ def verify(
     debug: Debug = False,
 ) -> None:
     """Prove a build again from the files on disk: nothing lost, nothing made up."""
-    from skilljuror.pipeline.build import unproved, verify_build
+    from skilljuror.pipeline.construction.build import unproved, verify_build
 
     problems, written = verify_build(build), unproved(build)
 
@@ -51,7 +51,7 @@ def diff(
     debug: Debug = False,
 ) -> None:
     """Show where every unit of the source went in two variants."""
-    from skilljuror.pipeline.differences import differences
+    from skilljuror.pipeline.construction.differences import differences
     from skilljuror.reports.units import write_units
 
     found = differences(build, a, b)
@@ -95,7 +95,7 @@ def assay(
     debug: Debug = False,
 ) -> None:
     """Plant drift and harmless edits into accepted variants: how many would the gates catch?"""
-    from skilljuror.pipeline.assay import Planting, assay_many
+    from skilljuror.pipeline.construction.assay import Planting, assay_many
 
     planting = Planting(policy, sites, seed)
     with progress(json) as listener:
@@ -105,7 +105,7 @@ def assay(
 
 def _again(builds: list[Path], planting: Any) -> str:
     """The same assay, kept."""
-    from skilljuror.pipeline.assay import USUAL
+    from skilljuror.pipeline.construction.assay import USUAL
 
     options = zip(planting._fields, planting, USUAL, strict=True)
     given = [
@@ -115,7 +115,7 @@ def _again(builds: list[Path], planting: Any) -> str:
 
 
 def _tell(report: Any, again: str | None) -> None:
-    from skilljuror.pipeline.assay import power
+    from skilljuror.pipeline.construction.assay import power
 
     rows = [
         (

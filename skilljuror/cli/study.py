@@ -52,7 +52,7 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Plan and run matched trials; run again to go on where it stopped."""
-    from skilljuror.pipeline.run import run_study
+    from skilljuror.pipeline.execution.run import run_study
     from skilljuror.studies import load_study
 
     folder = out or Path("out") / load_study(study_file).name
@@ -113,11 +113,11 @@ def ingest(
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
-            from skilljuror.pipeline.collect import ingest_trials
+            from skilljuror.pipeline.ingestion.collect import ingest_trials
 
             summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:
-            from skilljuror.pipeline.ingest import ingest_logs
+            from skilljuror.pipeline.ingestion.ingest import ingest_logs
 
             summary = ingest_logs(
                 study, chosen, since=moment, jobs=jobs, count_tokens=count_tokens, progress=listener
@@ -155,7 +155,7 @@ def _tell_ingest(summary: Any, study: Path) -> None:
 
 
 def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
-    from skilljuror.pipeline.ingest import usual_folders
+    from skilljuror.pipeline.ingestion.ingest import usual_folders
 
     found: list[Path] = usual_folders()
     if not found:

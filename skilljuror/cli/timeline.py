@@ -6,8 +6,8 @@ from collections import defaultdict
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Call, Message, Step
+from skilljuror.pipeline.ingestion.rows import asked
 from skilljuror.pipeline.lookup import Seen
-from skilljuror.pipeline.rows import asked
 
 SHORT = 200
 LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}

@@ -6,7 +6,7 @@ from typing import ClassVar
 from skilljuror.gates.findings import Fact, answer, differential, kept
 from skilljuror.gates.pathnames import path_facts
 from skilljuror.gates.pointers import pointer_facts
-from skilljuror.knowledge.units import units_of
+from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit

@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 
 from skilljuror.gates.findings import Fact, answer, differential, finding
 from skilljuror.knowledge.classes import is_root_name, resource_class
-from skilljuror.knowledge.frontmatter import parse_frontmatter, plain_field
-from skilljuror.knowledge.units import units_of
+from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
+from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit

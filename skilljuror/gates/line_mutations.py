@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from skilljuror.gates.target import MARK, Site, Target
-from skilljuror.knowledge.criticals import criticals
+from skilljuror.knowledge.units.critical_tokens import criticals
 
 _OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
 _NUMBER = re.compile(r"(?<![\w.:/-])(\d+)(\.\d+)?(?![\w.]*[a-zA-Z_]|\.\d)")

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.grammar import CONFIGURATION, MARKER, embedded_path
-from skilljuror.knowledge.headings import anchors
-from skilljuror.knowledge.markdown import document_of
-from skilljuror.knowledge.markers import embedded_files
-from skilljuror.knowledge.normal import paths_of
-from skilljuror.knowledge.text import read_text
+from skilljuror.knowledge.generated.embedded_files import embedded_files
+from skilljuror.knowledge.generated.line_grammar import CONFIGURATION, MARKER, embedded_path
+from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.markdown.headings import anchors
+from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.normalised_text import paths_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from skilljuror.gates.findings import Fact, answer, finding, kept
-from skilljuror.knowledge.frontmatter import parse_frontmatter
+from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding, GateResult
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from skilljuror.gates.target import Files, Site, Target, helper_path
 from skilljuror.knowledge.classes import is_licence, is_markdown, is_root_name
-from skilljuror.knowledge.headings import anchors
+from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.models.knowledge import Unit
 
 _STEP = re.compile(r"^(\s*\d+[.)]\s+)(\S.*)$")

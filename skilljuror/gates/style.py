@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from skilljuror.gates.findings import Fact, answer, finding
-from skilljuror.knowledge.diff import diff
+from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import UnitDiff

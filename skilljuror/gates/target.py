@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from skilljuror.knowledge.classes import SCRIPT_SUFFIXES, is_markdown
-from skilljuror.knowledge.text import Text, read_text, write_text
-from skilljuror.knowledge.units import units_of
+from skilljuror.knowledge.markdown.text_file import Text, read_text, write_text
+from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 

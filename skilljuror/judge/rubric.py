@@ -8,9 +8,9 @@ import yaml
 
 from skilljuror.errors import JudgeError
 from skilljuror.files import data_dir, sha256
-from skilljuror.judge.restated import stem
-from skilljuror.judge.together import TogetherRule
-from skilljuror.judge.values import spelled
+from skilljuror.judge.features.values import spelled
+from skilljuror.judge.signals.cooccurrence import TogetherRule
+from skilljuror.judge.signals.restatement import stem
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ the log ends. The rules in full, their limits and the boundary cases are data: r
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.judge.decide import Decision, decide
-from skilljuror.judge.evidence import AgentRun, Use
-from skilljuror.judge.features import position
+from skilljuror.judge.agent_trace import AgentRun, Use
+from skilljuror.judge.decision import Decision, decide
+from skilljuror.judge.features.extraction import position
+from skilljuror.judge.replay.shown_text import ShownText
+from skilljuror.judge.replay.timeline import agents_of
 from skilljuror.judge.rubric import load_eru
-from skilljuror.judge.shown import ShownText
-from skilljuror.judge.timeline import agents_of
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory

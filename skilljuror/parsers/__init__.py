@@ -1,17 +1,17 @@
 """Parsers: one file per log format, each yielding `Trajectory` records."""
 
 FORMATS = {
-    "harbor-trial": "skilljuror.parsers.harbor_trial:HarborTrial",
-    "atif": "skilljuror.parsers.atif:Atif",
-    "codex-rollout": "skilljuror.parsers.codex_rollout:CodexRollout",
-    "codex-exec": "skilljuror.parsers.codex_exec:CodexExec",
-    "claude-session": "skilljuror.parsers.claude_session:ClaudeSession",
-    "claude-stream": "skilljuror.parsers.claude_stream:ClaudeStream",
-    "gemini-chat": "skilljuror.parsers.gemini_chat:GeminiChat",
-    "gemini-stream": "skilljuror.parsers.gemini_stream:GeminiStream",
-    "mini-swe-agent": "skilljuror.parsers.mini_swe_agent:MiniSweAgent",
+    "harbor-trial": "skilljuror.parsers.harbor.trial:HarborTrial",
+    "atif": "skilljuror.parsers.atif.trajectory:Atif",
+    "codex-rollout": "skilljuror.parsers.codex.rollout:CodexRollout",
+    "codex-exec": "skilljuror.parsers.codex.exec_stream:CodexExec",
+    "claude-session": "skilljuror.parsers.claude_code.session:ClaudeSession",
+    "claude-stream": "skilljuror.parsers.claude_code.stream:ClaudeStream",
+    "gemini-chat": "skilljuror.parsers.gemini_cli.chat:GeminiChat",
+    "gemini-stream": "skilljuror.parsers.gemini_cli.stream:GeminiStream",
+    "mini-swe-agent": "skilljuror.parsers.mini_swe_agent.trajectory:MiniSweAgent",
     "openhands": "skilljuror.parsers.openhands:OpenHands",
     "terminus-2": "skilljuror.parsers.terminus2:Terminus2",
-    "copilot-cli": "skilljuror.parsers.copilot_cli:CopilotCli",
+    "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
     "opencode": "skilljuror.parsers.opencode:OpenCode",
 }

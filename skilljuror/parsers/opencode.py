@@ -8,13 +8,19 @@ from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    CallDraft,
+    RunDraft,
+    StepDraft,
+    is_answered,
+    total_usage,
+)
+from skilljuror.parsers.assembly.line_numbers import strip_numbers
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.document import Document, Element
-from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
-from skilljuror.parsers.endings import is_answered
-from skilljuror.parsers.fields import count, epoch, number, record, rows, string, text
-from skilljuror.parsers.numbered import strip_numbers
-from skilljuror.parsers.peek import peek
+from skilljuror.parsers.raw_logs.coercion import count, epoch, number, record, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.json_document import Document, Element
 
 _SKILL = re.compile(r'\s*<skill_content name="([^"\n]{1,200})">')
 _BASE = re.compile(r"^Base directory for this skill: (?:file://)?([^\n]{1,1000})", re.MULTILINE)

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 import orjson
 
 from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.assembly.line_numbers import strip_numbers
+from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.document import Document
-from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft, StepDraft, total_usage
-from skilljuror.parsers.fields import count, epoch, minus, record, rows, string, text
-from skilljuror.parsers.lines import JsonLines, file_key
-from skilljuror.parsers.numbered import strip_numbers
-from skilljuror.parsers.peek import FAR_BYTES, head_of, peek
-from skilljuror.parsers.usages import usage_of_prompt, usage_of_response
+from skilljuror.parsers.raw_logs.coercion import count, epoch, minus, record, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import FAR_BYTES, head_of, peek
+from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
 
 Events = list[tuple[int, int, dict[str, Any]]]
 """(file, line, event)."""

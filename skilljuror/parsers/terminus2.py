@@ -12,12 +12,12 @@ import orjson
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import OfferedSkill, Result, Trajectory
+from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.document import Document, Element
-from skilljuror.parsers.drafts import MAIN, CallDraft, RunDraft
-from skilljuror.parsers.fields import record, rows, string, text
-from skilljuror.parsers.lines import decode_glued, file_key
-from skilljuror.parsers.peek import peek
+from skilljuror.parsers.raw_logs.coercion import record, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.json_document import Document, Element
+from skilljuror.parsers.raw_logs.jsonl import decode_glued, file_key
 
 _LISTING = re.compile(r"available_skills:\s*(\[)")
 _LOADED = "Loaded skill: "

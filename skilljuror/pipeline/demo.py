@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from skilljuror import tokens
 from skilljuror.files import RunFolder, data_dir
-from skilljuror.pipeline.collect import ingest_trials
+from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.judging import judge_study
-from skilljuror.pipeline.progress import Listener, silent
 from skilljuror.pipeline.reporting import report_study
-from skilljuror.pipeline.run import run_study
+from skilljuror.pipeline.workers.progress import Listener, silent
 
 
 class DemoSummary(Struct, frozen=True):

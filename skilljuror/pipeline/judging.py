@@ -11,11 +11,11 @@ from skilljuror.judge import JUDGES
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.pipeline.logs import read_logged
+from skilljuror.pipeline.ingestion.logs import read_logged
+from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.lookup import database_of
-from skilljuror.pipeline.pool import each
-from skilljuror.pipeline.progress import Listener, Progress, silent
-from skilljuror.pipeline.trials import read_trial
+from skilljuror.pipeline.workers.pool import each
+from skilljuror.pipeline.workers.progress import Listener, Progress, silent
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.store import open_write

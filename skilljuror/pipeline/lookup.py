@@ -14,9 +14,9 @@ from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.pipeline.analysis import analyse
-from skilljuror.pipeline.logs import read_logged
-from skilljuror.pipeline.trials import read_trial
+from skilljuror.pipeline.ingestion.analysis import analyse
+from skilljuror.pipeline.ingestion.logs import read_logged
+from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.queries.run import run
 
 SHOWN = 4

@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from skilljuror.queries.catalog import Query
 from skilljuror.queries.run import Result, query
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
 
-if TYPE_CHECKING:
-    from skilljuror.reports.asking import Ask
+Answers = Callable[..., Result]
+"""Asks a named question, with its parameters, and gives its answer."""
 
 COSTS = {"agent_minutes": "minutes", "display_tokens": "tokens", "cost_usd": "USD"}
 """Measures that are compared as ratios, with their units."""
@@ -51,7 +51,7 @@ class Computed(NamedTuple):
     """How to read the numbers."""
     definitions: dict[str, str]
     """What single columns are."""
-    make: Callable[["Ask"], Result]
+    make: Callable[[Answers], Result]
     """Its rows."""
 
     def about(self, name: str) -> Query:
@@ -66,7 +66,7 @@ class Computed(NamedTuple):
         )
 
 
-def ratios(ask: "Ask") -> Result:
+def ratios(ask: Answers) -> Result:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
     for metric, unit in COSTS.items():
@@ -78,7 +78,7 @@ def ratios(ask: "Ask") -> Result:
     return Result(RATIOS, [row for row in rows if row[2] or row[3]])
 
 
-def contrasts(ask: "Ask") -> Result:
+def contrasts(ask: Answers) -> Result:
     """Treatment minus control in how agents worked, as paired means over tasks."""
     rows = []
     for metric, unit in PROCESS.items():
@@ -90,7 +90,7 @@ def contrasts(ask: "Ask") -> Result:
     return Result(CONTRASTS, [row for row in rows if row[2] or row[3]])
 
 
-def arms(ask: "Ask", metric: str) -> tuple[Arm, Arm]:
+def arms(ask: Answers, metric: str) -> tuple[Arm, Arm]:
     """Values per task of treatment and control; nulls are left out."""
     found: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
     for row in ask(SOURCE, metrics=metric).records():

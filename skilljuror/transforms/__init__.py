@@ -1,10 +1,10 @@
 """Transforms: one file per layout; each emits a Plan and nothing else."""
 
 TRANSFORMS = {
-    "origin": "skilljuror.transforms.origin:Origin",
-    "origin-flat": "skilljuror.transforms.origin_flat:OriginFlat",
-    "baseline": "skilljuror.transforms.baseline:Baseline",
-    "pd": "skilljuror.transforms.pd:ProgressiveDisclosure",
-    "placebo-irrelevant": "skilljuror.transforms.placebo_irrelevant:IrrelevantPlacebo",
-    "placebo-unrouted": "skilljuror.transforms.placebo_unrouted:UnroutedPlacebo",
+    "origin": "skilljuror.transforms.layouts.origin:Origin",
+    "origin-flat": "skilljuror.transforms.layouts.origin_flat:OriginFlat",
+    "baseline": "skilljuror.transforms.layouts.baseline:Baseline",
+    "pd": "skilljuror.transforms.layouts.progressive_disclosure:ProgressiveDisclosure",
+    "placebo-irrelevant": "skilljuror.transforms.layouts.placebo_irrelevant:IrrelevantPlacebo",
+    "placebo-unrouted": "skilljuror.transforms.layouts.placebo_unrouted:UnroutedPlacebo",
 }

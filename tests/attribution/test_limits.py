@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from skilljuror.attribution.commands import command_accesses
-from skilljuror.attribution.injected import body_text
-from skilljuror.attribution.patches import patch_accesses
-from skilljuror.attribution.python_code import python_accesses
-from skilljuror.attribution.shell import read_shell
-from skilljuror.attribution.spelling import plainer, slashed
-from skilljuror.attribution.wrappers import unwrap
+from skilljuror.attribution.commands.apply_patch import patch_accesses
+from skilljuror.attribution.commands.pipeline import command_accesses
+from skilljuror.attribution.findings.injected_content import body_text
+from skilljuror.attribution.python.file_accesses import python_accesses
+from skilljuror.attribution.resolution.call_normalisation import plainer, slashed
+from skilljuror.attribution.shell.reader import read_shell
+from skilljuror.attribution.shell.wrappers import unwrap
 
 SIZE = 200_000
 """Characters: two thirds of the longest command that is read."""

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skilljuror.attribution.accesses.line_selection import WHOLE, awk_view, sed_view
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.catalog import Catalog
 from skilljuror.attribution.classes import class_of
-from skilljuror.attribution.content import Fingerprints, Lined, joined
+from skilljuror.attribution.evidence.line_index import Fingerprints, Lined, joined
+from skilljuror.attribution.evidence.terminal_screens import screen_output
 from skilljuror.attribution.paths import glob_match, join, normal
-from skilljuror.attribution.python_code import python_accesses
-from skilljuror.attribution.screens import screen_output
-from skilljuror.attribution.shell import read_shell
-from skilljuror.attribution.views import WHOLE, awk_view, sed_view
+from skilljuror.attribution.python.file_accesses import python_accesses
+from skilljuror.attribution.resolution.skill_catalog import Catalog
+from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Message
 from tests.attribution.runs import FORMAT, MANIFEST, ROOT, SKILL, ran, run_of
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from skilljuror.attribution.accesses.line_selection import awk_view
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.listings import listing
-from skilljuror.attribution.shell import read_shell
-from skilljuror.attribution.views import awk_view
+from skilljuror.attribution.shell.produced_paths import listing
+from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Call, Result
 from tests.attribution.runs import BUNDLE, TAXES, events_of, ran, run_of
 from tests.attribution.test_real_shell import (

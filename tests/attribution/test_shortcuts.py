@@ -5,10 +5,16 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution import catalog, content, content_only, globs, names, spelling, split
-from skilljuror.attribution.catalog import Catalog
-from skilljuror.attribution.content import Fingerprints, Lined, undecorated
+from skilljuror.attribution.evidence import line_index as content
+from skilljuror.attribution.evidence import output_segments as split
+from skilljuror.attribution.evidence.line_index import Fingerprints, Lined, undecorated
+from skilljuror.attribution.findings import unclaimed_content as content_only
 from skilljuror.attribution.paths import holds_any
+from skilljuror.attribution.resolution import call_normalisation as spelling
+from skilljuror.attribution.resolution import glob_matches as globs
+from skilljuror.attribution.resolution import resource_names as names
+from skilljuror.attribution.resolution import skill_catalog as catalog
+from skilljuror.attribution.resolution.skill_catalog import Catalog
 
 MANY = settings(max_examples=400, deadline=None)
 

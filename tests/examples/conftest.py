@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from skilljuror.models.study import StudyConfig
-from skilljuror.pipeline.build import build_source
+from skilljuror.pipeline.construction.build import build_source
 from tests.examples.trials import EXAMPLES, SETS, TASKS, Trial
 
 

@@ -1,6 +1,6 @@
 """Faithful pairs for the gates: one source, and its layouts made by hand."""
 
-from skilljuror.knowledge.templates import fill
+from skilljuror.knowledge.generated.templates import fill
 from skilljuror.models.bundle import Blob, Bundle
 from tests.knowledge.bundles import bundle
 

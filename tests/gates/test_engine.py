@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from skilljuror.bundles import load_bundle
-from skilljuror.pipeline.assay import assay, pooled
-from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import build_source, load_build
-from skilljuror.pipeline.target import VARIANTS
+from skilljuror.pipeline.construction.assay import assay, pooled
+from skilljuror.pipeline.construction.audit import audit
+from skilljuror.pipeline.construction.build import build_source, load_build
+from skilljuror.pipeline.construction.target import VARIANTS
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples" / "skills").glob("*"))

@@ -1,6 +1,6 @@
 """Links to folders, and commands quoted with other marks behind them."""
 
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from tests.knowledge.bundles import bundle
 
 HEAD = "---\nname: a\ndescription: Does things.\n---\n"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.knowledge.map import knowledge_map
-from skilljuror.pipeline.audit import audit
+from skilljuror.knowledge.comparison.unit_map import knowledge_map
+from skilljuror.pipeline.construction.audit import audit
 from tests.gates.pairs import CHECK, SOURCE, edited
 from tests.knowledge.bundles import bundle
 

@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.gates.target import Target, told
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from tests.gates.pairs import rebuilt
 from tests.knowledge.bundles import bundle
 

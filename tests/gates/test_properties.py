@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.gates import GATES
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from tests.knowledge.bundles import bundle
 
 LINES = st.sampled_from([

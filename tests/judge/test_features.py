@@ -1,9 +1,9 @@
 import pytest
 
-from skilljuror.judge.features import listed_name, name_weight, offered
-from skilljuror.judge.settings import settings
-from skilljuror.judge.watch import Watch
-from skilljuror.judge.words import content_words, words_of
+from skilljuror.judge.features.extraction import listed_name, name_weight, offered
+from skilljuror.judge.features.feature_index import Watch
+from skilljuror.judge.features.key_values import settings
+from skilljuror.judge.features.tokenisation import content_words, words_of
 
 NOBODY = frozenset[str]()
 

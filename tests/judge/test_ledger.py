@@ -1,4 +1,4 @@
-from skilljuror.judge.ledger import Ledger
+from skilljuror.judge.replay.content_ownership import Ledger
 
 A, B, AGAIN = (0,), (1,), (2,)
 

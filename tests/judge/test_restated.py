@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.judge.restated import Restated, stem, stems
-from skilljuror.judge.timeline import Acted
+from skilljuror.judge.replay.timeline import Acted
+from skilljuror.judge.signals.restatement import Restated, stem, stems
 from skilljuror.models.trajectory import Call, Step
 
 STEP = Step(agent="main", index=2, line=9)

@@ -1,4 +1,4 @@
-from skilljuror.judge.shown import ShownText
+from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Message, Step
 from tests.judge.cases import CaseBuilder

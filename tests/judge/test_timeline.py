@@ -1,4 +1,4 @@
-from skilljuror.judge.timeline import Acted, Forgot, Heard, call_text, timeline
+from skilljuror.judge.replay.timeline import Acted, Forgot, Heard, call_text, timeline
 from skilljuror.models.trajectory import Call, Message, Result, Step
 from tests.metrics.contexts import trajectory
 

@@ -2,11 +2,11 @@ import random
 
 import pytest
 
+from skilljuror.judge.features.key_values import settings, told_by_tables
+from skilljuror.judge.features.values import counting_on, plain_bits, unnumbered, values
 from skilljuror.judge.rubric import load_eru
-from skilljuror.judge.settings import settings, told_by_tables
-from skilljuror.judge.together import Together, passages
+from skilljuror.judge.signals.cooccurrence import Together, passages
 from skilljuror.judge.tracing import TracingJudge
-from skilljuror.judge.values import counting_on, plain_bits, unnumbered, values
 from tests.judge.cases import CaseBuilder
 
 ROW = "| Tier 2 storefront | 8 | 12 minutes | 45 minutes | 3 pages | 22 | 6 |"

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from skilljuror.judge import JUDGES
+from skilljuror.judge.replay.shown_text import RUNS
+from skilljuror.judge.replay.timeline import call_text
 from skilljuror.judge.rubric import load_eru
-from skilljuror.judge.shown import RUNS
-from skilljuror.judge.timeline import call_text
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from skilljuror.models.trajectory import Message, Step, Trajectory
 from skilljuror.registry import resolve

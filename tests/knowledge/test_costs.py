@@ -4,12 +4,13 @@ from collections import Counter
 
 import pytest
 
-from skilljuror.knowledge import filepairs, matching
-from skilljuror.knowledge.diff import diff
-from skilljuror.knowledge.matching import match
-from skilljuror.knowledge.normal import Normal
-from skilljuror.knowledge.origin import LEAST_CUT, MOST_CUT, Makings
-from skilljuror.knowledge.units import units_of
+from skilljuror.knowledge.comparison import file_matching as filepairs
+from skilljuror.knowledge.comparison import unit_matching as matching
+from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.knowledge.comparison.generated_lines import LEAST_CUT, MOST_CUT, Makings
+from skilljuror.knowledge.comparison.unit_matching import match
+from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.normalised_text import Normal
 from tests.knowledge.bundles import skill
 
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from skilljuror.knowledge.criticals import change_between, criticals
+from skilljuror.knowledge.units.critical_tokens import change_between, criticals
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.knowledge.diff import diff
-from skilljuror.knowledge.templates import fill
+from skilljuror.knowledge.comparison.diff import diff
+from skilljuror.knowledge.generated.templates import fill
 from tests.knowledge.bundles import bundle, skill
 
 BODY = """# Guide

@@ -1,4 +1,4 @@
-from skilljuror.knowledge.map import knowledge_map
+from skilljuror.knowledge.comparison.unit_map import knowledge_map
 from skilljuror.models.knowledge import Place
 from tests.knowledge.bundles import skill
 

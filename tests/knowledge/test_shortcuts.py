@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.knowledge import criticals
-from skilljuror.knowledge.matching import _CANDIDATES, ALIKE, _sharing
-from skilljuror.knowledge.origin import _Naming
+from skilljuror.knowledge.comparison.generated_lines import _Naming
+from skilljuror.knowledge.comparison.unit_matching import _CANDIDATES, ALIKE, _sharing
+from skilljuror.knowledge.units import critical_tokens as criticals
 from skilljuror.models.knowledge import Unit
 
 COMMON = ["the", "the", "the", "of", "of", "and"]

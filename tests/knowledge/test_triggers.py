@@ -2,8 +2,13 @@
 
 import pytest
 
-from skilljuror.knowledge.templates import fill, recognise
-from skilljuror.knowledge.triggers import ROW, split_trigger, trigger_in, trigger_problem
+from skilljuror.knowledge.generated.templates import fill, recognise
+from skilljuror.knowledge.plans.trigger_sentences import (
+    ROW,
+    split_trigger,
+    trigger_in,
+    trigger_problem,
+)
 
 FILE = [
     "Overflow rules",

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.knowledge.units import units_of
+from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.knowledge import CONTENT_KINDS
 from tests.knowledge.bundles import bundle, skill
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec import structs
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Copy, Generated, Plan, PlannedFile, Substitution
 

@@ -16,7 +16,7 @@ from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.knowledge import MappedUnit, Place, Unit
 from skilljuror.models.trajectory import Call, Result, Step
-from skilljuror.pipeline.analysis import analyse
+from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.store import open_write
 from tests.metrics.contexts import trajectory
 from tests.store import fabricated as fake

@@ -13,7 +13,7 @@ import msgspec
 
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Found
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 
 ROOT = Path(__file__).parent.parent.parent

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.models.trajectory import Step, Trajectory
-from skilljuror.parsers.captures import Capture, capture, choose
-from skilljuror.parsers.discover import discover
+from skilljuror.parsers.discovery.deduplication import Capture, capture, choose
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from skilljuror.models.trajectory import Trajectory, Usage
-from skilljuror.parsers.discover import discover
-from skilljuror.parsers.lines import JsonLines
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 

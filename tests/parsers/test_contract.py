@@ -13,7 +13,7 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.peek import HEAD_BYTES
+from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
 from tests.parsers import goldens
 

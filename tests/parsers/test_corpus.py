@@ -9,9 +9,9 @@ import pytest
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Found, Source
-from skilljuror.parsers.captures import capture, choose
-from skilljuror.parsers.discover import discover
-from skilljuror.parsers.peek import HEAD_BYTES
+from skilljuror.parsers.discovery.deduplication import capture, choose
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, read
 from tests.parsers import goldens
 

@@ -14,9 +14,9 @@ from skilljuror.errors import TrajectoryError, UsageError
 from skilljuror.models.trajectory import Step, Trajectory, Usage
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.copied import WHOLE
-from skilljuror.parsers.coverage import Coverage, coverage
-from skilljuror.parsers.editable import EMPTY, fields_of, folded_name, other, shape
+from skilljuror.parsers.field_coverage.log_copy import WHOLE
+from skilljuror.parsers.field_coverage.mutation import EMPTY, fields_of, folded_name, other, shape
+from skilljuror.parsers.field_coverage.survey import Coverage, coverage
 from tests.parsers import goldens
 
 

@@ -5,7 +5,7 @@ import json
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.rows import trajectory_row
+from skilljuror.pipeline.ingestion.rows import trajectory_row
 from tests.parsers import goldens
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.parsers.discover import discover, families_at
+from skilljuror.parsers.discovery.find_logs import discover, families_at
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from skilljuror.models.trajectory import Message, Trajectory
+from skilljuror.parsers.assembly.builders import MAIN, RunDraft, is_answered
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.drafts import MAIN, RunDraft
-from skilljuror.parsers.endings import is_answered
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run as query
 from tests.parsers import goldens
 

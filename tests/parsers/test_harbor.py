@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.harbor_result import is_trial, read_result
+from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 from tests.parsers.test_contract import _spoil

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.lines import JsonLines, decode_glued, file_key
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, decode_glued, file_key
 
 
 def read(tmp_path, data: bytes, skip=None):

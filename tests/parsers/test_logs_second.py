@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.discover import discover
-from skilljuror.parsers.harbor_result import is_trial, read_result
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
 from tests.parsers import goldens
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from skilljuror.attribution.accesses.line_selection import awk_view, sed_view
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.ranges import end_range
-from skilljuror.attribution.shell import read_shell
-from skilljuror.attribution.views import awk_view, sed_view
+from skilljuror.attribution.commands.line_options import end_range
+from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Call, Result
-from skilljuror.parsers.codex_output import read_output
-from skilljuror.parsers.document import Document
-from skilljuror.parsers.fields import between, text
-from skilljuror.parsers.lines import decode_glued
-from skilljuror.parsers.numbered import _LINE, _counted, strip_numbers
+from skilljuror.parsers.assembly.line_numbers import _LINE, _counted, strip_numbers
+from skilljuror.parsers.codex.tool_results import read_output
+from skilljuror.parsers.raw_logs.coercion import between, text
+from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.jsonl import decode_glued
 from tests.attribution.runs import BUNDLE, events_of, ran, run_of
 
 MANY = settings(max_examples=400, deadline=None)

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.document import Document
-from skilljuror.parsers.fields import count, epoch, minus, number, text
-from skilljuror.parsers.numbered import strip_numbers
-from skilljuror.parsers.peek import peek, unfinished
+from skilljuror.parsers.assembly.line_numbers import strip_numbers
+from skilljuror.parsers.raw_logs.coercion import count, epoch, minus, number, text
+from skilljuror.parsers.raw_logs.file_head import peek, unfinished
+from skilljuror.parsers.raw_logs.json_document import Document
 
 
 def test_peek_at_lines():

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from skilljuror.models.trajectory import Result
-from skilljuror.parsers.claude_results import read_result as claude_result
-from skilljuror.parsers.codex_output import read_output
-from skilljuror.parsers.codex_usage import UsageMeter
-from skilljuror.parsers.drafts import CallDraft, RunDraft, total_usage
-from skilljuror.parsers.gemini_results import read_result as gemini_result
-from skilljuror.parsers.mini_results import read_result as mini_result
-from skilljuror.parsers.tools import call_fields
-from skilljuror.parsers.usages import usage_of_response
+from skilljuror.parsers.assembly.builders import CallDraft, RunDraft, total_usage
+from skilljuror.parsers.assembly.token_usage import usage_of_response
+from skilljuror.parsers.assembly.tool_calls import call_fields
+from skilljuror.parsers.claude_code.tool_results import read_result as claude_result
+from skilljuror.parsers.codex.token_usage import UsageMeter
+from skilljuror.parsers.codex.tool_results import read_output
+from skilljuror.parsers.gemini_cli.tool_results import read_result as gemini_result
+from skilljuror.parsers.mini_swe_agent.observations import read_result as mini_result
 
 
 @pytest.mark.parametrize(

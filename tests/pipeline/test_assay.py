@@ -7,9 +7,16 @@ from skilljuror.errors import StudyError
 from skilljuror.files import RunFolder, write_record
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.models.gate import AssayReport
-from skilljuror.pipeline.assay import Planting, assay, assay_many, keep_assays, pooled, power
-from skilljuror.pipeline.build import build_source, load_build, verify_build
-from skilljuror.pipeline.builds import read_builds, refresh_builds
+from skilljuror.pipeline.construction.assay import (
+    Planting,
+    assay,
+    assay_many,
+    keep_assays,
+    pooled,
+    power,
+)
+from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
+from skilljuror.pipeline.construction.builds import read_builds, refresh_builds
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.corpus_bundles.corpus import write

@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.pipeline.assay import assay, pooled
-from skilljuror.pipeline.build import build_source
+from skilljuror.pipeline.construction.assay import assay, pooled
+from skilljuror.pipeline.construction.build import build_source
 from tests.corpus_bundles.corpus import TRAPS, write
 from tests.corpus_bundles.rich import RICH
 

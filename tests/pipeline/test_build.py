@@ -5,7 +5,12 @@ from pathlib import Path
 import pytest
 
 from skilljuror.errors import BundleError, SkilljurorError
-from skilljuror.pipeline.build import build_many, build_source, load_build, verify_build
+from skilljuror.pipeline.construction.build import (
+    build_many,
+    build_source,
+    load_build,
+    verify_build,
+)
 
 SKILL = """---
 name: csv-report

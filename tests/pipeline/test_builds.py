@@ -2,8 +2,8 @@
 
 from skilljuror.errors import SkilljurorError
 from skilljuror.files import RunFolder
-from skilljuror.pipeline.build import build_many
-from skilljuror.pipeline.builds import store_builds
+from skilljuror.pipeline.construction.build import build_many
+from skilljuror.pipeline.construction.builds import store_builds
 from skilljuror.store import open_read
 from tests.corpus_bundles.corpus import write
 

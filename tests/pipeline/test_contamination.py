@@ -4,8 +4,8 @@ import pytest
 
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.pipeline.analysis import analyse
-from skilljuror.pipeline.offered import NOTHING_OFFERED
+from skilljuror.pipeline.construction.offered import NOTHING_OFFERED
+from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.parsers import goldens

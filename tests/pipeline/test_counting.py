@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from skilljuror import tokens
 from skilljuror.errors import MissingDependency
 from skilljuror.metrics.process import step_parts
-from skilljuror.pipeline import counting
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.pipeline.ingestion import counting
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.cli.process import call
 from tests.parsers import goldens
@@ -118,7 +118,7 @@ def test_the_command_counts(tmp_path):
 def test_a_worker_that_counts_nothing_loads_no_tokenizer(tmp_path):
     script = (
         "import sys; from pathlib import Path\n"
-        "from skilljuror.pipeline.ingest import ingest_logs\n"
+        "from skilljuror.pipeline.ingestion.ingest import ingest_logs\n"
         f"ingest_logs(Path({str(tmp_path)!r}), [Path({str(READ)!r})])\n"
         "print('tiktoken' in sys.modules)\n"
     )

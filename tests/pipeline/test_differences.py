@@ -6,8 +6,8 @@ import pytest
 
 from skilljuror.errors import StudyError
 from skilljuror.files import read_jsonl
-from skilljuror.pipeline.build import build_source
-from skilljuror.pipeline.differences import differences
+from skilljuror.pipeline.construction.build import build_source
+from skilljuror.pipeline.construction.differences import differences
 from skilljuror.reports.units import write_units
 
 SOURCE = Path(__file__).parents[2] / "examples" / "skills" / "shop-reporting"

@@ -12,9 +12,9 @@ from skilljuror.bundles.writer import write_bundle
 from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl
-from skilljuror.pipeline.build import build_source, load_build, verify_build
-from skilljuror.pipeline.engine import build_many_with_model, build_with_model, public
-from skilljuror.transforms.prompts import load_prompt
+from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
+from skilljuror.pipeline.construction.engine import build_many_with_model, build_with_model, public
+from skilljuror.transforms.llm.prompts import load_prompt
 from tests.loopback import model_server
 from tests.transforms.scripted import (
     SIGNING,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.cli.process import call
 from tests.parsers.goldens import CORPUS, GOLDENS

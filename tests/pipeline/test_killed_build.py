@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from skilljuror.pipeline.build import load_build, verify_build
+from skilljuror.pipeline.construction.build import load_build, verify_build
 from tests.corpus_bundles.corpus import write
 
 pytestmark = pytest.mark.slow
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 ENDLESS = """
 import sys
 from pathlib import Path
-from skilljuror.pipeline.build import build_source
+from skilljuror.pipeline.construction.build import build_source
 turn = 0
 while True:
     variants = (("origin", "baseline"), ("origin", "baseline", "pd"))[turn % 2]

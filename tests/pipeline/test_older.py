@@ -8,12 +8,12 @@ import pytest
 
 from skilljuror.errors import StoreError
 from skilljuror.files import RunFolder
-from skilljuror.pipeline.assay import Planting, assay_many
-from skilljuror.pipeline.builds import read_builds
-from skilljuror.pipeline.collect import ingest_trials
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.pipeline.construction.assay import Planting, assay_many
+from skilljuror.pipeline.construction.builds import read_builds
+from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.ingestion.collect import ingest_trials
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.judging import judge_study
-from skilljuror.pipeline.run import run_study
 from skilljuror.queries.run import run
 from skilljuror.store import open_read, open_write, schema
 from tests.parsers.goldens import GOLDENS

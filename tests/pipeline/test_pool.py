@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from skilljuror.errors import WorkerError
-from skilljuror.pipeline.pool import each, in_order
+from skilljuror.pipeline.workers.pool import each, in_order
 
 ROOT = Path(__file__).parents[2]
 MAIN = """\
 import sys
 from pathlib import Path
-from skilljuror.pipeline.pool import each, in_order
+from skilljuror.pipeline.workers.pool import each, in_order
 from tests.pipeline.test_pool import stay
 if __name__ == "__main__":
     way = {"each": each, "in_order": in_order}[sys.argv[2]]

@@ -15,8 +15,8 @@ import yaml
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
 from skilljuror.files import RunFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.pipeline.lock import only_run
-from skilljuror.pipeline.run import run_study
+from skilljuror.pipeline.execution.lock import only_run
+from skilljuror.pipeline.execution.run import run_study
 from tests.harnesses.tasks import SKILL, alive, make_task, needs_bwrap, write_tree
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ PROGRAMS = "tests.pipeline.programs"
 MAIN = """\
 import sys
 from pathlib import Path
-from skilljuror.pipeline.run import run_study
+from skilljuror.pipeline.execution.run import run_study
 if __name__ == "__main__":
     summary = run_study(Path(sys.argv[1]), Path(sys.argv[2]), jobs=2)
     print(summary.finished, summary.interrupted)

@@ -8,11 +8,11 @@ from skilljuror.errors import StudyError
 from skilljuror.files import RunFolder
 from skilljuror.models.gate import AssayReport
 from skilljuror.models.study import BuildChoice, StudyConfig
-from skilljuror.pipeline.assay import Planting, keep_assays
-from skilljuror.pipeline.build import build_source, load_build
-from skilljuror.pipeline.collect import ingest_trials
+from skilljuror.pipeline.construction.assay import Planting, keep_assays
+from skilljuror.pipeline.construction.build import build_source, load_build
+from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.reporting import report_study
-from skilljuror.pipeline.run import run_study
 from tests.corpus_bundles.corpus import write
 from tests.pipeline.test_run import edit, make_study
 

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilljuror.errors import StudyError
-from skilljuror.parsers.harbor_result import is_trial, read_result
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.parsers.harbor.result import is_trial, read_result
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.lookup import look_up
 from skilljuror.queries.run import catalog, run
 from skilljuror.reports.build import build_report

@@ -9,7 +9,7 @@ from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
-from skilljuror.pipeline.ingest import ingest_logs
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.parsers.goldens import CORPUS, GOLDENS

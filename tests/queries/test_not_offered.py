@@ -7,7 +7,7 @@ import pytest
 
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import OfferedRow
-from skilljuror.pipeline.analysis import analyse
+from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write, schema
 from tests.parsers import goldens

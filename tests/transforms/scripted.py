@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown import Document
-from skilljuror.knowledge.render import render
+from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.plans.render import render
 from skilljuror.llm import ModelChoice, ModelDoor
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.transforms.baseline import Baseline
-from skilljuror.transforms.carried import carried_files, folded_page
+from skilljuror.transforms.layouts.baseline import Baseline
+from skilljuror.transforms.llm.embedded_files import carried_files, folded_page
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import ModelError, TransformError
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob
-from skilljuror.transforms.assign import Assigned, Desk
-from skilljuror.transforms.assignment import Assignment, NewFile
-from skilljuror.transforms.pd import flat_skill
-from skilljuror.transforms.prompts import load_prompt
+from skilljuror.transforms.llm.assign import Assigned, Desk
+from skilljuror.transforms.llm.assignment_schema import Assignment, NewFile
+from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
+from skilljuror.transforms.llm.prompts import load_prompt
 from tests.loopback import model_server
 from tests.transforms.scripted import WARNINGS, assignment, blocks, door, flat, outside, source
 

@@ -7,15 +7,15 @@ import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.classes import is_root_name, resource_class
-from skilljuror.knowledge.frontmatter import parse_frontmatter
-from skilljuror.knowledge.render import rebuild, render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
+from skilljuror.knowledge.plans.render import rebuild, render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.pd import ROOT_LINES
+from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
 from tests.corpus_bundles.corpus import TRAPS, bundle
 
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")

@@ -3,12 +3,12 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown import Document
-from skilljuror.knowledge.render import render
+from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.plans.render import render
 from skilljuror.models.bundle import Blob
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.cues import code_cue, first_sentence, topics
+from skilljuror.transforms.disclosure.trigger_cues import code_cue, first_sentence, topics
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"
 FILLER = "".join(

@@ -4,11 +4,11 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
-from skilljuror.transforms.describe import cut, description_of, union
-from skilljuror.transforms.pd import ProgressiveDisclosure
+from skilljuror.transforms.flattening.descriptions import cut, description_of, union
+from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.corpus_bundles.corpus import TRAPS, bundle
 from tests.transforms.test_corpus import built
 

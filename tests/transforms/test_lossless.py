@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.render import rebuild, render
-from skilljuror.knowledge.verify import verify, verify_control
+from skilljuror.knowledge.plans.render import rebuild, render
+from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.bundle import Bundle
-from skilljuror.pipeline.build import declared
+from skilljuror.pipeline.construction.build import declared
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from tests.transforms.hostile import bundles

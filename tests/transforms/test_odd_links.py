@@ -3,13 +3,13 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.links import rewrite_links
+from skilljuror.transforms.editing.links import rewrite_links
 
 FILLER = "\n".join(f"Sentence {n} about the kiln and its lid." for n in range(60))
 BODY = f"""---

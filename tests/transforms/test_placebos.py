@@ -3,15 +3,15 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.frontmatter import frontmatter_end
-from skilljuror.knowledge.render import render
-from skilljuror.knowledge.verify import verify, verify_control
-from skilljuror.pipeline.audit import audit, excuse, is_declared
-from skilljuror.pipeline.build import build_source, declared, verify_build
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify, verify_control
+from skilljuror.pipeline.construction.audit import audit, excuse, is_declared
+from skilljuror.pipeline.construction.build import build_source, declared, verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.filler import sentences
+from skilljuror.transforms.layouts.placebo_irrelevant import sentences
 from tests.corpus_bundles.corpus import TRAPS, bundle, write
 from tests.transforms.test_corpus import CONTROLS, built
 

@@ -8,13 +8,13 @@ import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import ModelError, TransformError
-from skilljuror.knowledge.markdown import Document
+from skilljuror.knowledge.markdown.block_index import Document
 from skilljuror.models.bundle import Blob
-from skilljuror.pipeline.audit import audit
-from skilljuror.transforms.brief import disclosed_brief, flat_brief
-from skilljuror.transforms.carried import carried_files
-from skilljuror.transforms.prompts import load_prompt
-from skilljuror.transforms.rewrite import Rewriter
+from skilljuror.pipeline.construction.audit import audit
+from skilljuror.transforms.llm.rewrite_request import disclosed_brief, flat_brief
+from skilljuror.transforms.llm.embedded_files import carried_files
+from skilljuror.transforms.llm.prompts import load_prompt
+from skilljuror.transforms.llm.rewrite import Rewriter
 from tests.loopback import model_server
 from tests.transforms.scripted import (
     CHECK,

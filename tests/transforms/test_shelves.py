@@ -12,17 +12,17 @@ from urllib.parse import unquote
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown import document_of
-from skilljuror.knowledge.render import Sources, rebuild, render
-from skilljuror.knowledge.verify import verify
+from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.plans.render import Sources, rebuild, render
+from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.layout import Layout
-from skilljuror.transforms.pd import ROOT_LINES, flat_skill
-from skilljuror.transforms.shelves import RUN, Shelves
+from skilljuror.transforms.disclosure.file_layout import Layout
+from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES, flat_skill
+from skilljuror.transforms.disclosure.folder_indexes import RUN, Shelves
 
 HEAD = "---\nname: {0}\ndescription: Fires {0}. Use when a kiln is cold.\n---\n# Kilns\n\n"
 BODY = (

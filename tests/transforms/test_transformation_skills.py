@@ -9,18 +9,18 @@ from pydantic import BaseModel
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
-from skilljuror.knowledge.criticals import criticals
-from skilljuror.knowledge.markers import KINDS
-from skilljuror.knowledge.templates import TEMPLATES, recognise
-from skilljuror.knowledge.triggers import file_texts, split_trigger, trigger_in, trigger_problem
+from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.generated.embedded_files import KINDS
+from skilljuror.knowledge.generated.templates import TEMPLATES, recognise
+from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigger, trigger_in, trigger_problem
 from skilljuror.models.bundle import Blob
-from skilljuror.pipeline.audit import audit
-from skilljuror.pipeline.build import build_source
-from skilljuror.pipeline.engine import SKILLS
-from skilljuror.transforms.assignment import Assignment
-from skilljuror.transforms.carried import Carried
-from skilljuror.transforms.prompts import load_prompt
-from skilljuror.transforms.rewrite import Written
+from skilljuror.pipeline.construction.audit import audit
+from skilljuror.pipeline.construction.build import build_source
+from skilljuror.pipeline.construction.engine import SKILLS
+from skilljuror.transforms.llm.assignment_schema import Assignment
+from skilljuror.transforms.llm.embedded_files import Carried
+from skilljuror.transforms.llm.prompts import load_prompt
+from skilljuror.transforms.llm.rewrite import Written
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))

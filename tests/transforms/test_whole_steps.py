@@ -1,9 +1,9 @@
 """What belongs to another skill keeps its path, and a procedure stays in one file."""
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.render import render
+from skilljuror.knowledge.plans.render import render
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.pipeline.audit import audit
+from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 

@@ -1,0 +1,1 @@
+"""What a command asks for: files, lines of them, and the programs that ask."""

@@ -1,0 +1,1 @@
+"""What each program does to the files it is given."""

@@ -1,0 +1,148 @@
+"""Which files and which of their lines the options of a reading command ask for."""
+
+import re
+from itertools import pairwise
+
+from skilljuror.attribution.accesses.line_selection import WHOLE, View, awk_view, sed_view
+from skilljuror.attribution.accesses.programs import WHOLE_READERS
+from skilljuror.attribution.shell.expansion import Word
+from skilljuror.attribution.shell.simple_command import Command
+
+_ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
+
+_COUNTS = frozenset({"-n", "-c", "--lines", "--bytes"})
+"""Options of `head` and `tail` that take a number, which may be below 0."""
+
+Range = tuple[list[Word], View]
+"""Files, and the lines asked of each."""
+
+
+def operands_of(command: Command, valued: frozenset[str]) -> list[Word]:
+    """Arguments that are no options; `valued` are the options that take a value."""
+    found: list[Word] = []
+    words = list(command.arguments)
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text == "--":
+            return [*found, *words[at + 1 :]]
+        if text.startswith("-") and len(text) > 1:
+            at += 2 if text in valued else 1
+            continue
+        found.append(words[at])
+        at += 1
+    return found
+
+
+def option_of(command: Command, *names: str) -> str | None:
+    """The value of an option, whether glued, joined by "=" or in the next word."""
+    words = [word.text for word in command.arguments]
+    for at, word in enumerate(words):
+        for name in names:
+            if word == name:
+                return words[at + 1] if at + 1 < len(words) else None
+            if word.startswith(name) and len(word) > len(name):
+                return word[len(name) :].lstrip("=")
+    return None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() and len(text) < 10 else None
+
+
+def whole_range(command: Command) -> Range:
+    """`cat`, `less`, `bat -r 5:9` and the like."""
+    files = operands_of(command, WHOLE_READERS[command.name])
+    span = option_of(command, "-r", "--line-range") if command.name.startswith("bat") else None
+    if span is None or ":" not in span:
+        return files, WHOLE
+    first, _, last = span.partition(":")
+    return files, View(spans=((_number(first) or 1, _number(last)),))
+
+
+def end_range(command: Command, *, tail: bool) -> Range:
+    """`head` and `tail`."""
+    words = [word.text for word in command.arguments]
+    short = next(
+        (
+            word[1:]
+            for before, word in zip(["", *words], words, strict=False)
+            if word[:1] == "-" and word[1:].isdecimal() and before not in _COUNTS
+        ),
+        None,
+    )
+    asked = short or option_of(command, "-n", "--lines")
+    files = operands_of(command, _COUNTS)
+    if tail and files and files[0].text.startswith("+"):
+        asked, files = files[0].text, files[1:]
+    return files, _end_view(command, asked, tail=tail)
+
+
+def _end_view(command: Command, asked: str | None, *, tail: bool) -> View:
+    if option_of(command, "-c", "--bytes") is not None:
+        return View(cut=True) if not tail else View(picked=True)
+    text = asked or "10"
+    count = _number(text.lstrip("+-")) or 0
+    if not tail:
+        return WHOLE.head(-count if text.startswith("-") else count)
+    return WHOLE.since(max(count, 1)) if text.startswith("+") else WHOLE.tail(count)
+
+
+def sed_range(command: Command) -> tuple[list[Word], View | None]:
+    """`sed`; without a view where it changes the files in place."""
+    options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
+    in_place = any(
+        o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
+    )
+    silent = any(
+        ("n" in o[1:] and not o.startswith("--")) or o in {"--quiet", "--silent"} for o in options
+    )
+    operands = operands_of(command, frozenset({"-e", "-f", "--expression"}))
+    scripts = _scripts(command)
+    if in_place and operands and operands[0].text == "":
+        operands = operands[1:]
+    if not scripts and operands:
+        scripts, operands = [operands[0].text], operands[1:]
+    if in_place:
+        return operands, None
+    view = sed_view(";".join(scripts), silent=silent)
+    return operands, WHOLE if view is None else view
+
+
+def _scripts(command: Command) -> list[str]:
+    """Every `-e` of a sed command."""
+    words = [word.text for word in command.arguments]
+    glued = [
+        word.removeprefix("--expression=") for word in words if word.startswith("--expression=")
+    ]
+    apart = [after for word, after in pairwise(words) if _ENDS_IN_E.match(word)]
+    return [*glued, *apart]
+
+
+def awk_range(command: Command) -> Range:
+    """`awk`: the program says which lines, as far as their numbers do."""
+    operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
+    return operands[1:], awk_view(operands[0].text if operands else "")
+
+
+def content_range(command: Command) -> Range:
+    """PowerShell's `Get-Content -TotalCount 5 a` and `Select-Object -First 5`."""
+    first = option_of(command, "-TotalCount", "-Head", "-First")
+    last = option_of(command, "-Tail", "-Last")
+    view = WHOLE
+    if first is not None:
+        view = WHOLE.head(_number(first) or 0)
+    elif last is not None:
+        view = WHOLE.tail(_number(last) or 0)
+    valued = {
+        "-TotalCount",
+        "-Head",
+        "-First",
+        "-Tail",
+        "-Last",
+        "-Encoding",
+        "-ReadCount",
+        "-Skip",
+    }
+    files = operands_of(command, frozenset(valued))
+    return ([] if command.name == "Select-Object" else files), view

@@ -1,0 +1,401 @@
+"""What each program does to the paths it is given.
+
+A pipeline is read from left to right: `stream` holds the reads whose text flows to the next
+program, which narrows, picks, hides or prints it. A program that is not known hides nothing
+and shows nothing: the content witness decides.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, SIFTED, Access
+from skilljuror.attribution.accesses.line_selection import WHOLE, View
+from skilljuror.attribution.accesses.programs import (
+    FILTERS,
+    NAMERS,
+    PICKERS,
+    QUIET,
+    SILENT,
+    TAKES_ALL,
+    WHOLE_READERS,
+)
+from skilljuror.attribution.commands.apply_patch import patch_accesses
+from skilljuror.attribution.commands.interpreters import (
+    interpret,
+    is_interpreter,
+    passes_input,
+    reads_input,
+)
+from skilljuror.attribution.commands.line_options import (
+    awk_range,
+    content_range,
+    end_range,
+    operands_of,
+    option_of,
+    sed_range,
+    whole_range,
+)
+from skilljuror.attribution.commands.search import is_search, searches
+from skilljuror.attribution.paths import expand_home, join, name_of
+from skilljuror.attribution.shell.expansion import Word
+from skilljuror.attribution.shell.printed_text import printed_text
+from skilljuror.attribution.shell.simple_command import Command, Redirect
+from skilljuror.models.events import EventKind
+
+_SCREENS = frozenset({"/dev/stderr", "/dev/stdout", "/dev/tty"})
+
+
+class Pipeline(Struct):
+    """A pipeline under way."""
+
+    home: str | None
+    done: list[Access] = field(default_factory=list)
+    stream: list[Access] = field(default_factory=list)
+    piped: bool = False
+    """Whether a program stands before this one."""
+    fed: str | None = None
+    """Text that the program before prints from a here-document."""
+
+    def run(self, commands: Sequence[Command]) -> list[Access]:
+        """The accesses of one pipeline."""
+        for command in commands:
+            self._step(command)
+            self._redirects(command)
+            self.piped, self.fed = True, command.heredoc
+        last = commands[-1]
+        found = [*self.done, *self.stream]
+        if not any(one.shown and one.kind != "mention" for one in found) and _may_print(last):
+            found.append(Access("", "mention", note=PRINTS, pipeline=last.pipeline))
+        return found
+
+    def _step(self, command: Command) -> None:
+        handler = _HANDLERS.get(command.name)
+        if handler:
+            handler(self, command)
+        elif is_search(command):
+            self._search(command)
+        elif is_interpreter(command):
+            self._interpret(command)
+        elif command.name in NAMERS:
+            self._names(command)
+        elif command.words:
+            self._unknown(command)
+
+    def path(self, command: Command, text: str) -> str:
+        """An operand as a path seen from the command's folder."""
+        return join(command.cwd, expand_home(text, self.home))
+
+    def access(self, command: Command, word: Word, kind: EventKind, **more: object) -> Access:
+        """An access to an operand."""
+        base = Access(
+            path=self.path(command, word.text),
+            kind=kind,
+            glob=word.glob,
+            proof=word.glob and not word.known,
+            shown=not command.captured,
+            text=command.text[:160],
+            pipeline=command.pipeline,
+        )
+        return replace(base, **more)
+
+    def read(self, command: Command, files: Iterable[Word], view: View) -> None:
+        """Print files, or narrow down what comes in when there are none."""
+        operands = [word for word in files if word.text not in {"-", "/dev/stdin"}]
+        operands.extend(r.target for r in command.redirects if r.op == "<")
+        if operands:
+            self.hide()
+            self.stream = [self.access(command, word, "read", view=view) for word in operands]
+        elif not view.whole:
+            self.stream = [replace(one, view=one.view.narrowed(view)) for one in self.stream]
+
+    def hide(self) -> None:
+        """What flows in goes no further."""
+        self.done.extend(_unseen(one) for one in self.stream)
+        self.stream = []
+
+    def _search(self, command: Command) -> None:
+        files, names = searches(command, piped=self.piped)
+        if names:
+            self.hide()
+            self.done.extend(self.access(command, word, "list") for word in files)
+            return
+        if files:
+            self.hide()
+            self.stream = [
+                self.access(command, word, "search", view=WHOLE.pick()) for word in files
+            ]
+            return
+        self.stream = [
+            replace(one, kind="search", view=one.view.pick(), note=SIFTED)
+            if one.kind == "read"
+            else one
+            for one in self.stream
+        ]
+
+    def _interpret(self, command: Command) -> None:
+        fed = [one for one in self.stream if one.kind == "read"]
+        if fed and passes_input(command):
+            self.stream = [replace(one, view=one.view.pick()) for one in fed]
+            return
+        self.hide()
+        if command.heredoc is None and self.fed is not None:
+            body = Redirect("<<", Word(""), body=self.fed)
+            command = replace(command, redirects=(*command.redirects, body))
+        ran = interpret(command, self.home)
+        if not ran and reads_input(command):
+            fed.extend(
+                self.access(command, r.target, "exec") for r in command.redirects if r.op == "<"
+            )
+        if fed and reads_input(command) and command.heredoc is None:
+            ran = [replace(one, kind="exec", view=WHOLE) for one in fed]
+            self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
+        ran = [replace(one, shown=one.shown and not command.captured) for one in ran]
+        self._pass_on(ran, piped=command.ended_by in {"|", "|&"})
+
+    def _pass_on(self, ran: Iterable[Access], *, piped: bool) -> None:
+        """What code prints of files flows on, as what it runs prints."""
+        for one in ran:
+            flows = piped and one.shown
+            if flows and one.kind == "read" and not one.proof:
+                self.stream.append(one)
+            else:
+                piece = flows and one.kind == "exec"
+                self.done.append(replace(one, view=WHOLE.pick()) if piece else one)
+
+    def _names(self, command: Command) -> None:
+        operands = operands_of(command, frozenset({"-I", "-L", "-maxdepth", "--depth"}))
+        if command.name in {"find", "fd", "fdfind"}:
+            operands = [word for word in operands if "/" in word.text or word.text == "."][:4]
+        operands.extend(one.target for one in command.redirects if one.op == "<")
+        if self.stream and not operands:
+            self.hide()
+            return
+        if not operands and command.name != "wc":
+            operands = [Word(".")]
+        for word in operands:
+            self.done.append(self.access(command, word, "list"))
+
+    def _unknown(self, command: Command) -> None:
+        """A program nobody here knows: it may be a bundled script, or read a bundled file."""
+        program = command.words[0]
+        if "/" in program.text:
+            self.done.append(self.access(command, program, "exec"))
+        self.hide()
+        if command.name in SILENT:
+            return
+        note = f"handed to {command.name}"
+        for word in operands_of(command, frozenset()):
+            text = word.text.rpartition("=")[2] if word.text.startswith("--") else word.text
+            if "/" in text and not word.glob:
+                named = Word(text.lstrip("@"))
+                self.done.append(
+                    self.access(command, named, "read", shown=False, strict=True, note=note)
+                )
+
+    def _redirects(self, command: Command) -> None:
+        source = next((one for one in self.stream if one.kind == "read"), None)
+        if any(map(_leaves_the_screen, command.redirects)):
+            self.hide()
+            self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
+        written = command.heredoc
+        if written is None and command.name in {"echo", "printf"}:
+            written = printed_text(command)
+        opens = not is_interpreter(command) and command.name not in FILTERS | NAMERS
+        for redirect in command.redirects:
+            word = redirect.target
+            if _leaves_the_screen(redirect):
+                if word.text != "/dev/null":
+                    kind: EventKind = "edit" if ">>" in redirect.op else "write"
+                    copy = self.access(command, word, kind, written=written)
+                    self.done.append(_copied(copy, source))
+                source = None
+            elif redirect.op == "<" and opens:
+                self.done.append(self.access(command, word, "read", shown=False, strict=True))
+
+
+def _copied(written: Access, source: Access | None) -> Access:
+    """What is written of a file: all of it, or the lines that were asked for."""
+    return replace(written, source=source.path, view=source.view) if source else written
+
+
+def _leaves_the_screen(redirect: Redirect) -> bool:
+    """Whether standard output goes into a file."""
+    target = redirect.target.text
+    return redirect.output and not target.isdigit() and target not in _SCREENS
+
+
+def _unseen(access: Access) -> Access:
+    """An access whose text goes no further; `cat file | grep … | wc -l` has read the file."""
+    read = access.kind == "search" and access.note == SIFTED
+    return replace(access, kind="read" if read else access.kind, shown=False)
+
+
+def _may_print(command: Command) -> bool:
+    """Whether a command that is not known to be a read may have an output of its own."""
+    quiet = not command.words or command.name in QUIET or command.captured
+    echoed = command.name in {"echo", "printf"}
+    return not (quiet or echoed or any(one.output for one in command.redirects))
+
+
+def _whole(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *whole_range(command))
+
+
+def _head(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *end_range(command, tail=False))
+
+
+def _tail(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *end_range(command, tail=True))
+
+
+def _sed(pipeline: Pipeline, command: Command) -> None:
+    files, view = sed_range(command)
+    if view is None:
+        pipeline.done.extend(pipeline.access(command, word, "edit") for word in files)
+    else:
+        pipeline.read(command, files, view)
+
+
+def _awk(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *awk_range(command))
+
+
+def _content(pipeline: Pipeline, command: Command) -> None:
+    pipeline.read(command, *content_range(command))
+
+
+def _make(pipeline: Pipeline, command: Command) -> None:
+    """`make` runs a file of rules."""
+    folder, file = option_of(command, "-C"), option_of(command, "-f")
+    rules = f"{folder}/{file or 'Makefile'}" if folder else file or "Makefile"
+    pipeline.hide()
+    pipeline.done.append(pipeline.access(command, Word(rules), "exec"))
+
+
+def _picker(pipeline: Pipeline, command: Command) -> None:
+    valued, skip = PICKERS[command.name]
+    files = operands_of(command, valued)[skip:]
+    pipeline.read(command, files, WHOLE if command.name in TAKES_ALL else WHOLE.pick())
+
+
+def _tee(pipeline: Pipeline, command: Command) -> None:
+    kind: EventKind = "edit" if option_of(command, "-a", "--append") is not None else "write"
+    source = next((one for one in pipeline.stream if one.kind == "read"), None)
+    for word in operands_of(command, frozenset()):
+        written = pipeline.access(command, word, kind, written=command.heredoc)
+        pipeline.done.append(_copied(written, source))
+
+
+def _copy(pipeline: Pipeline, command: Command) -> None:
+    """`cp a b`: the copy is written, the original is used but not shown."""
+    operands = operands_of(command, frozenset({"-t", "--target-directory", "-m", "-S"}))
+    if len(operands) < 2:
+        return
+    target = operands[-1]
+    for word in operands[:-1]:
+        source = pipeline.access(command, word, "read", shown=False, strict=True, note="copied")
+        if command.name == "mv":
+            source = replace(source, kind="edit", note="moved")
+        pipeline.done.append(source)
+        pipeline.done.append(pipeline.access(command, target, "write", source=source.path))
+
+
+def _link(pipeline: Pipeline, command: Command) -> None:
+    """`ln -s a b`: b shows what lies at a."""
+    operands = operands_of(command, frozenset({"-t", "-S"}))
+    if not operands:
+        return
+    source = pipeline.path(command, operands[0].text)
+    target = operands[1] if len(operands) > 1 else Word(name_of(source))
+    pipeline.done.append(pipeline.access(command, target, "write", source=source, note="link"))
+
+
+def _remove(pipeline: Pipeline, command: Command) -> None:
+    pipeline.done.extend(
+        pipeline.access(command, word, "edit", note="removed")
+        for word in operands_of(command, frozenset())
+        if command.name in {"rm", "unlink"}
+    )
+
+
+def _git(pipeline: Pipeline, command: Command) -> None:
+    """`git show REV:path` prints a file; every other use of git is about the repository."""
+    words = [word.text for word in command.arguments]
+    if "show" not in words[:3]:
+        return
+    for word in command.arguments[1:]:
+        revision, colon, path = word.text.partition(":")
+        if colon and revision and path and "/" not in revision[:1]:
+            pipeline.stream.append(pipeline.access(command, Word(path), "read", note="git show"))
+
+
+def _patch(pipeline: Pipeline, command: Command) -> None:
+    text = command.heredoc or next((word.text for word in command.arguments), "")
+    pipeline.done.extend(patch_accesses(text, command.cwd))
+
+
+def _echo(pipeline: Pipeline, command: Command) -> None:
+    """Prints a text: it parts the outputs of the commands around it."""
+    pipeline.hide()
+    said = "" if command.captured else printed_text(command)
+    if said:
+        note = MAYBE if command.guarded else ""
+        mark = Access("", "mention", before=said, note=note, pipeline=command.pipeline)
+        pipeline.done.append(mark)
+
+
+_Handler = Callable[[Pipeline, Command], None]
+_HANDLERS: dict[str, _Handler] = {
+    **dict.fromkeys(WHOLE_READERS, _whole),
+    **dict.fromkeys(PICKERS, _picker),
+    "head": _head,
+    "tail": _tail,
+    "sed": _sed,
+    "gsed": _sed,
+    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), _content),
+    **dict.fromkeys(("make", "gmake"), _make),
+    "awk": _awk,
+    "gawk": _awk,
+    "mawk": _awk,
+    "tee": _tee,
+    "cp": _copy,
+    "mv": _copy,
+    "install": _copy,
+    "rsync": _copy,
+    "ln": _link,
+    "rm": _remove,
+    "unlink": _remove,
+    "git": _git,
+    "apply_patch": _patch,
+    "applypatch": _patch,
+    "echo": _echo,
+    "printf": _echo,
+}
+
+
+def _instead(second: list[Access], first: list[Access]) -> list[Access]:
+    """What runs where the command before it failed does not touch the same file a second time."""
+    last = first[-1].pipeline if first else None
+    tried = {(one.path.lower(), one.kind) for one in first if one.pipeline == last and one.path}
+    return [one for one in second if (one.path.lower(), one.kind) not in tried]
+
+
+def command_accesses(commands: Sequence[Command], home: str | None) -> list[Access]:
+    """The accesses of unwrapped commands, in order."""
+    found: list[Access] = []
+    waiting: dict[int, list[Access]] = {}
+    for number, run in groupby(commands, key=lambda one: one.pipeline):
+        group = list(run)
+        stream = waiting.pop(number, [])
+        accesses = Pipeline(home, stream=stream, piped=bool(stream)).run(group)
+        if group[0].guarded:
+            accesses = _instead(accesses, found)
+        feeds = group[-1].feeds
+        (found if feeds is None else waiting.setdefault(feeds, [])).extend(accesses)
+    for left in waiting.values():
+        found.extend(left)
+    return found

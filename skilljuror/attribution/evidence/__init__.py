@@ -1,0 +1,1 @@
+"""The content witness: what an output shows of which file."""

@@ -1,0 +1,1 @@
+"""Events before they are numbered, and the ones that no command names."""

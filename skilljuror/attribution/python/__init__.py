@@ -1,0 +1,1 @@
+"""Python code as file accesses: what it opens, imports, runs and prints."""

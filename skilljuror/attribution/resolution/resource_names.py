@@ -1,0 +1,51 @@
+"""Names of resources that a log shows without their text: listings, and links in a SKILL.md."""
+
+import re
+from collections.abc import Iterator
+
+from skilljuror.attribution.paths import absolute, join, name_of
+from skilljuror.attribution.resolution.skill_catalog import Catalog
+
+_LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
+_FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
+"""The name of a file, and not the last word of a sentence."""
+_MAX_LINES = 3000
+_MAX_TEXT = 200_000
+
+
+def learn_listing(output: str, folder: str, catalog: Catalog) -> None:
+    """Files that `ls`, `ls -R` or `find` of a folder printed."""
+    for path in _listed(output, folder):
+        location = catalog.locate(path)
+        if (
+            location
+            and location.skill
+            and not location.folder
+            and "." in name_of(location.resource)
+        ):
+            catalog.add_name(location.skill, location.resource)
+
+
+def _listed(output: str, folder: str) -> Iterator[str]:
+    base = folder
+    for line in output.splitlines()[:_MAX_LINES]:
+        entry = line.strip()
+        if entry.endswith(":") and "/" in entry:
+            base = join(folder, entry[:-1])
+            continue
+        name = entry.split()[-1] if entry else ""
+        if len(name) < 300 and _FILE.match(name):
+            yield name if absolute(name) else join(base, name)
+
+
+def learn_links(text: str, skill: str, catalog: Catalog) -> None:
+    """Files that a SKILL.md names."""
+    lines = [line for line in text[:_MAX_TEXT].split("\n") if "." in line and _may_link(line)]
+    words = {word for line in lines for word in line.split() if "." in word and _may_link(word)}
+    for path in sorted({path for word in words for path in _LINK.findall(word)}):
+        if "/" in path or path.endswith(".md"):
+            catalog.add_name(skill, path.removeprefix("./"))
+
+
+def _may_link(text: str) -> bool:
+    return "/" in text or ".md" in text

@@ -1,0 +1,1 @@
+"""Shell text as simple commands: parsing, expansion, wrappers, printed text."""

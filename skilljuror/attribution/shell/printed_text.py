@@ -1,0 +1,57 @@
+"""What `echo` and `printf` print: marks between the outputs of other commands."""
+
+import re
+from collections.abc import Sequence
+
+from skilljuror.attribution.shell.simple_command import Command
+
+_UNKNOWN = "\0"
+_DIRECTIVE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[sdiqb]|%%")
+_OPTION = re.compile(r"-[neE]+\Z")
+_TOLD = 3
+"""Characters that have to be known of a line before it can be told from others."""
+
+
+def printed_text(command: Command) -> str:
+    """The text; pieces that depend on variables nobody knows are a NUL."""
+    words = [_UNKNOWN if word.glob else word.text for word in command.arguments]
+    if command.name == "printf":
+        return _formatted(words)
+    escapes = False
+    while words and _OPTION.match(words[0]):
+        escapes = escapes or "e" in words.pop(0)
+    said = " ".join(words)
+    return _unescaped(said) if escapes else said
+
+
+def _formatted(words: Sequence[str]) -> str:
+    if not words:
+        return ""
+    given = iter(words[1:])
+    found = _DIRECTIVE.sub(
+        lambda match: "%" if match[0] == "%%" else next(given, ""), _unescaped(words[0])
+    )
+    return found if _UNKNOWN not in words[0] else _UNKNOWN
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\n", "\n").replace("\\t", "\t")
+
+
+def mark_of(said: str) -> str:
+    """The last line of a printed text; "" where too little of it is known to find it again."""
+    last = next((line.strip() for line in reversed(said.split("\n")) if line.strip()), "")
+    return last if len(last.replace(_UNKNOWN, "").strip()) >= _TOLD or _UNKNOWN not in last else ""
+
+
+def places_of(mark: str, lines: Sequence[str]) -> list[int]:
+    """The lines that are the mark; an unknown piece of it may be anything."""
+    if _UNKNOWN not in mark:
+        return [at for at, line in enumerate(lines) if line == mark]
+    head, *_, tail = mark.split(_UNKNOWN)
+    least = len(head) + len(tail)
+    return [
+        at
+        for at, line in enumerate(lines)
+        if line.startswith(head) and line.endswith(tail) and len(line) >= least
+    ]

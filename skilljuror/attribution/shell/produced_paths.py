@@ -1,0 +1,148 @@
+"""Paths that one command prints for another: `find … | xargs`, `$(ls …)`, `while read`."""
+
+from collections.abc import Sequence
+from itertools import islice, pairwise, takewhile
+
+from msgspec.structs import replace
+
+from skilljuror.attribution.paths import folder_of, join
+from skilljuror.attribution.shell.expansion import LIMIT, Word
+from skilljuror.attribution.shell.simple_command import Command
+
+REACH = 64
+"""Commands before a reader of names among which their producer is looked for."""
+_SORTERS = frozenset({"sort", "uniq", "cat", "tr"})
+"""Programs that let all the paths through that are listed before them."""
+_CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
+"""Programs that let some of them through."""
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
+_PLAIN = frozenset(
+    {"-name", "-iname", "-path", "-type", "-maxdepth", "-print", "-print0", "-o", "-or", "-L", "-H", "-P"}
+)  # fmt: skip
+"""Options of `find` that the globs take account of; any other one chooses among the files."""
+_MOST = 16
+"""Globs that stand for what one `find` lists."""
+_DEEPEST = 4
+"""Depth of a `find` that is written out folder by folder."""
+
+
+def produced(before: Sequence[Command], pipeline: int) -> tuple[Word, ...]:
+    """What the nearest command before in a pipeline lists, mostly one glob; which of the files
+    are meant is not known where a program between chooses some."""
+    chosen = False
+    for one in islice(reversed(before), REACH):
+        if one.pipeline != pipeline:
+            continue
+        found = listing(one)
+        if found:
+            return _chosen(found) if chosen else found
+        chosen = chosen or one.name not in _SORTERS
+    return ()
+
+
+def _chosen(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    return tuple([replace(word, known=False) for word in words])
+
+
+def listing(command: Command) -> tuple[Word, ...]:
+    """The paths that `find` and `ls` print, as globs; of a folder `ls` prints bare names."""
+    name = command.name
+    if name == "find":
+        return _found(command)
+    operands = [word for word in command.arguments if word.text[:1] not in {"-", "(", "!"}]
+    if name in {"printf", "echo"}:
+        return _said(operands[name == "printf" and len(operands) > 1 :])
+    if name == "ls":
+        return tuple(map(_named, operands)) or (Word("*", glob=True),)
+    if name in _SEARCHES and any(_lists(word.text) for word in command.arguments):
+        return _chosen(tuple(map(_inside, operands[1:])))
+    if name == "cat" and not command.arguments and command.heredoc:
+        return _said([Word(command.heredoc)])
+    return ()
+
+
+def _said(words: Sequence[Word]) -> tuple[Word, ...]:
+    """Words that are printed, taken apart at white space."""
+    parts = [replace(word, text=text) for word in words for text in word.text.split()[:LIMIT]]
+    return tuple(parts[:LIMIT])
+
+
+def _is_file(word: Word) -> bool:
+    return word.glob or "." in word.text.rpartition("/")[2].strip(".")
+
+
+def _named(word: Word) -> Word:
+    return word if _is_file(word) else Word("*", glob=True)
+
+
+def _inside(word: Word) -> Word:
+    """A file that is searched, or whatever lies below a folder."""
+    return word if _is_file(word) else replace(word, text=f"{word.text}/**", glob=True)
+
+
+def _lists(option: str) -> bool:
+    """Whether a search prints the names of files: `-rl`, `--files-with-matches`."""
+    short = option[:1] == "-" and option[1:].isalpha() and "l" in option
+    return short or option == "--files-with-matches"
+
+
+def _found(command: Command) -> tuple[Word, ...]:
+    """What `find` lists, as globs."""
+    words = [word.text for word in command.arguments]
+    folders = list(takewhile(lambda text: text[:1] not in {"-", "(", "!"}, words)) or ["."]
+    options = {text for text in words if text[:1] == "-" and text[1:2].isalpha()}
+    names = _names(words)
+    sure = options <= _PLAIN and "!" not in words
+    sure = sure and (len(names) < 2 or not {"-o", "-or"}.isdisjoint(options))
+    depth = next((value for key, value in pairwise(words) if key == "-maxdepth"), "")
+    patterns = [below + name for name in names or [""] for below in _below(depth, name)]
+    found = [
+        f"{folder}/{pattern}" if folder else pattern for folder in folders for pattern in patterns
+    ]
+    return tuple([Word(join(command.cwd, one), glob=True, known=sure) for one in found[:_MOST]])
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """Patterns that `find` is given, those it leaves out left out."""
+    return [
+        _any_case(value) if key == "-iname" else value
+        for before, (key, value) in zip(["", *words], pairwise(words), strict=False)
+        if key in {"-name", "-iname", "-path"} and before not in {"!", "-not"}
+    ]
+
+
+def _below(depth: str, name: str) -> list[str]:
+    """What stands between the folder and a name: folders without number, or as many as asked."""
+    if depth.isdecimal() and 0 < int(depth[:9]) <= _DEEPEST:
+        return ["*/" * count + ("" if name else "*") for count in range(int(depth[:9]))]
+    return ["**/" if name else "**"]
+
+
+def _any_case(pattern: str) -> str:
+    """A pattern that fits a name in any case."""
+    if "[" in pattern:
+        return pattern
+    return "".join(f"[{one.lower()}{one.upper()}]" if one.isalpha() else one for one in pattern)
+
+
+def output_words(commands: Sequence[Command], cwd: str | None) -> tuple[Word, ...]:
+    """What `$(…)` gives, for the few commands whose output is a path."""
+    found: tuple[Word, ...] = ()
+    if len(commands) == 1:
+        found = _output(commands[0], cwd)
+    elif commands and all(one.name in _SORTERS | _CHOOSERS for one in commands[1:]):
+        listed = listing(commands[0]) if commands[-1].pipeline == commands[0].pipeline else ()
+        chosen = any(one.name in _CHOOSERS for one in commands[1:])
+        found = _chosen(listed) if chosen else listed
+    return found or (Word("", known=False),)
+
+
+def _output(command: Command, cwd: str | None) -> tuple[Word, ...]:
+    if command.name == "pwd" and cwd:
+        return (Word(cwd),)
+    operands = [word for word in command.arguments if not word.text.startswith("-")]
+    if command.name == "dirname" and operands:
+        return (Word(folder_of(operands[0].text) or "."),)
+    if command.name in {"realpath", "readlink", "echo"} and len(operands) == 1:
+        return (operands[0],)
+    return listing(command)

@@ -1,0 +1,263 @@
+"""What makes a piece of text recognisable: names, paths, flags, numbers, phrases.
+
+A feature is a plain string; its weight says how unlikely it is that somebody who never
+saw the text would write the same. Everything works line by line and is linear in the text.
+
+    weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
+    weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply"
+               a setting of two words with its value: "Cut-off: 3.5"
+    weight 1   a four-word phrase, a short code span, a hyphenated word
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, pairwise
+
+from skilljuror.judge.features.key_values import settings
+from skilljuror.judge.features.tokenisation import Feature, content_words, words_of
+from skilljuror.judge.features.values import TOGETHER, place_of, spelled
+
+PHRASE = 4
+"""Words of a phrase."""
+
+NAME = "name:"
+"""Starts the feature of an entry of a listing."""
+
+HEADING = "## "
+"""Starts the feature of a heading."""
+
+ENOUGH = 3
+"""Weight that is enough alone."""
+
+REPEATED = 300
+"""Characters of the longest line whose features are kept for the next run."""
+
+_MAX_TOKEN = 200
+_TRAILING = ".:/+-\\@%"
+_TOKEN = re.compile(r"-{0,2}[A-Za-z0-9_~./$@\\][A-Za-z0-9_./:@%+~$\\-]*")
+_UNIT = r"(?:%|[kKMG]?[bB]|[kmcn]?m|px|ms|kg|s|x)"
+_NUMBER = re.compile(rf"(?<![\w.])(\d+(?:,\d{{3}})*(?:\.\d+)?(?:[eE][+-]?\d+)?){_UNIT}?(?![\w])")
+_SPAN = re.compile(r"`([^`\n]{1,80})`")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
+_DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
+_HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
+
+
+def offered(line: str, code: bool, common: frozenset[str]) -> Iterable[Feature]:
+    """The features by which a line of a source may be recognised later.
+
+    `code` tells that the line is code, where a short line is a phrase as well.
+    """
+    short = len(line) <= REPEATED
+    return _kept(line, code, common) if short else _offered(line, code, common)
+
+
+@lru_cache(maxsize=1 << 13)
+def _kept(line: str, code: bool, common: frozenset[str]) -> tuple[Feature, ...]:
+    """Many runs open the same resources, so answers are kept."""
+    return tuple(_offered(line, code, common))
+
+
+def _offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
+    words = words_of(line)
+    telling = _telling(words, everyday_pairs(common))
+    for i in range(len(words) - PHRASE + 1):
+        if sum(telling[i : i + PHRASE]) >= PHRASE - 1:
+            yield " ".join(words[i : i + PHRASE]), 1
+    for short in _short_phrases(line, words, code):
+        if sum(_telling(short, everyday_pairs(common))) >= len(short) - 1:
+            yield " ".join(short), len(short) - 1
+    title = heading(line, words)
+    if title and title not in common:
+        yield title, min(len(words), 2)
+    yield from settings(line)
+    yield from tokens(line, common)
+
+
+def _telling(words: list[str], everyday: frozenset[str]) -> list[bool]:
+    """Which words carry meaning and are no part of what everybody writes."""
+    telling = [content_words([word]) == 1 for word in words]
+    for i in range(len(words) - 1):
+        if f"{words[i]} {words[i + 1]}" in everyday:
+            telling[i] = telling[i + 1] = False
+    return telling
+
+
+@lru_cache(maxsize=8)
+def everyday_pairs(common: frozenset[str]) -> frozenset[str]:
+    """Two words in a row inside a common token: "show current" of --show-current."""
+    spelled = (words_of(token) for token in common)
+    return frozenset(f"{a} {b}" for words in spelled for a, b in pairwise(words))
+
+
+def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
+    spans = [words_of(span) for span in _SPAN.findall(line) if " " in span.strip()]
+    return (short for short in (*spans, *([words] if code else ())) if len(short) in {2, 3})
+
+
+def heading(line: str, words: list[str]) -> str | None:
+    """The feature of a line that is a heading: taking over a structure shows in headings."""
+    return HEADING + " ".join(words) if words and _HEADING.match(line) else None
+
+
+def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:
+    """Names, paths, flags and numbers of a line that are not everybody's."""
+    for piece in pieces(line):
+        yield from _names(piece, common)
+    for number in numbers(line):
+        if spelled(number) not in common:
+            yield from of_number(number)
+
+
+def pieces(line: str) -> list[str]:
+    """What stands between blanks and signs on a line, as written: one piece may be a path."""
+    return _TOKEN.findall(line)
+
+
+def of_piece(piece: str, common: frozenset[str]) -> Iterator[str]:
+    """Everything by which one piece of a line may be recognised."""
+    yield from (feature for feature, _ in _names(piece, common))
+    if "/" in piece or "." in piece:
+        yield from inner_paths(piece)
+        yield from _entries(piece)
+
+
+def _names(piece: str, common: frozenset[str]) -> Iterator[Feature]:
+    token = piece.rstrip(_TRAILING)
+    if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
+        yield from _token(token, common)
+
+
+def numbers(line: str) -> list[str]:
+    """The numbers of a line as written, without their units."""
+    return _NUMBER.findall(line)
+
+
+def _is_common(token: str, common: frozenset[str]) -> bool:
+    first, dot, _ = token.partition(".")
+    return token in common or (bool(dot) and first + dot in common)
+
+
+@lru_cache(maxsize=1 << 16)
+def _token(token: str, common: frozenset[str]) -> tuple[Feature, ...]:
+    """The features of one token; texts repeat their tokens, so answers are kept."""
+    return tuple(_token_features(token, common))
+
+
+def _token_features(token: str, common: frozenset[str]) -> Iterator[Feature]:
+    if token.startswith("--"):
+        yield token, 2 if len(token) > 6 else 1
+        return
+    parts = [part for part in token.split("/") if part not in {"", ".", "..", "~"}]
+    if len(parts) > 1:
+        yield from _path(parts, common)
+    for name in dict.fromkeys(part for part in parts[-2:] if part.lower() not in common):
+        weight = name_weight(name)
+        if weight:
+            yield name, weight
+
+
+def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
+    """The last two and three components, so that absolute and relative spellings meet."""
+    tail = parts[-2:]
+    if tail[-1].lower() in common and tail[0].lower() in common:
+        return
+    named = bool(_EXTENSION.search(tail[-1])) or any(map(name_weight, tail))
+    if "/".join(tail).lower() in common:
+        return
+    yield "/".join(tail), 3 if named else 1
+    if len(parts) > 2:
+        yield "/".join(parts[-3:]), 2
+
+
+def inner_paths(path: str) -> Iterator[str]:
+    """Two and three components in a row anywhere in a path: a folder that a source named."""
+    parts = [part for part in path.split("/") if part not in {"", ".", "..", "~"}]
+    for i in range(len(parts) - 2):
+        yield "/".join(parts[i : i + 2])
+        yield "/".join(parts[i : i + 3])
+
+
+def name_weight(name: str) -> int:
+    """Weight of one name without slashes; 0 for a plain word or a number."""
+    if not any(char.isalpha() for char in name) or len(name) < 4:
+        return 0
+    if "_" in name.strip("_") or _CAMEL.search(name):
+        return 3 if len(name) >= 12 else 2
+    if _EXTENSION.search(name):
+        return 3 if len(name) >= 12 else 2
+    hyphens = name.strip("-").count("-")
+    if hyphens:
+        return 2 if hyphens > 1 and len(name) >= 12 else 1
+    return _opaque(name)
+
+
+def _opaque(name: str) -> int:
+    """Weight of a name that letters and digits make up without a pattern: a digest, an id."""
+    digits = sum(char.isdigit() for char in name)
+    if _DIGEST.fullmatch(name) and 2 <= digits <= len(name) - 2:
+        return 3 if len(name) >= 12 else 2
+    return 2 if digits and len(name) >= 8 else 0
+
+
+@lru_cache(maxsize=1 << 14)
+def of_number(text: str) -> tuple[Feature, ...]:
+    """A number at four and at six significant digits, so that rounding does not hide it."""
+    return tuple(_number(text))
+
+
+def _number(text: str) -> Iterator[Feature]:
+    digits = text.replace(",", "").lower().partition("e")[0].replace(".", "").strip("0")
+    if len(digits) < 4:
+        if len(digits) == 3 or ("." in text and len(digits) == 2):
+            yield f"#{float(text.replace(',', '')):g}", 1
+        return
+    value = float(text.replace(",", ""))
+    yield f"#{value:.4g}", 1 if _is_year(text) else 2
+    if len(digits) > 5:
+        yield f"#{value:.6g}", 1
+
+
+def is_number(feature: str) -> bool:
+    """Whether a feature is a number."""
+    return feature.startswith("#") and not feature.startswith(HEADING)
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 and text[:2] in {"19", "20"}
+
+
+def listed_name(line: str) -> str | None:
+    """The feature of the entry that a line of a listing shows."""
+    entry = line.strip().rstrip("/*@|").rpartition(" ")[2]
+    name = entry.rpartition("/")[2]
+    if len(name) > 2 and any(char.isalpha() for char in name):
+        return NAME + name
+    return None
+
+
+def named_entries(line: str) -> Iterator[str]:
+    """Features of the entries that a line names: parts of paths, and names with an extension."""
+    return chain.from_iterable(map(_entries, pieces(line)))
+
+
+def _entries(piece: str) -> Iterator[str]:
+    token = piece.rstrip(_TRAILING)
+    if "/" in token or _EXTENSION.search(token):
+        yield from (NAME + part for part in token.split("/") if part)
+
+
+def position(line: str, feature: str) -> int:
+    """Where a feature stands on a line; 0 where it cannot be told."""
+    if is_number(feature):
+        written = _NUMBER.finditer(line)
+        hits = (one.start() for one in written if feature in dict(of_number(one.group(1))))
+        return next(hits, 0)
+    if feature.startswith(TOGETHER):
+        return place_of(line, feature.split()[1])
+    words = words_of(feature.removeprefix(NAME))
+    pattern = r"[\W_]{1,9}".join(map(re.escape, words))
+    found = re.search(pattern, line, re.IGNORECASE)
+    return found.start() if found else 0

@@ -1,0 +1,1 @@
+"""A run in the order in which the agent saw and did things."""

@@ -1,0 +1,1 @@
+"""Signs of uptake: values together, output restated, files of scripts used."""

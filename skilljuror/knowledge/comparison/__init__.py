@@ -1,0 +1,1 @@
+"""What became of each unit of one bundle in another."""

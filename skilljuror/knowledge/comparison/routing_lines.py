@@ -1,0 +1,59 @@
+"""Lines that somebody wrote into a root to lead to a supporting file.
+
+Progressive disclosure cannot do without them, so a layout made elsewhere adds some. Such a line
+may use any words, but demand nothing that the file it names does not say.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import Unit
+
+_KINDS = frozenset({"item", "statement", "row"})
+_ORDER = frozenset({"cmp:before", "cmp:after"})
+"""Comparators that every cue may use: they say when, not how much."""
+
+
+class Leads:
+    """The supporting files of a variant, and what each of them demands."""
+
+    def __init__(self, variant: Bundle, units: Iterable[Unit]) -> None:
+        self._roots = {skill.path: skill.directory for skill in variant.skills}
+        self._names = {
+            path: tuple(self._called(path)) for path in variant.files if path not in self._roots
+        }
+        self._tokens: dict[str, set[str]] = defaultdict(set)
+        for unit in units:
+            self._tokens[unit.file].update(unit.criticals)
+
+    def _called(self, path: str) -> Iterator[str]:
+        """Names of a file in a root: its path below the skill, longest first, and its own name."""
+        folder = next((f for f in self._roots.values() if path.startswith(f"{f}/")), "")
+        yield path.removeprefix(f"{folder}/")
+        yield path.rpartition("/")[2]
+
+    def leads(self, unit: Unit) -> bool:
+        """Whether a unit names a supporting file and demands nothing that the file does not."""
+        if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
+            return False
+        named = [path for path, names in self._names.items() if _are_told(names, unit.text)]
+        if not named:
+            return False
+        text = unit.text
+        for path in named:
+            text = _pattern(self._names[path]).sub("", text)
+        allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
+        return {t for t in criticals(text) if t.partition(":")[2].strip("./")} <= allowed
+
+
+def _are_told(names: tuple[str, ...], text: str) -> bool:
+    return any(name in text for name in names) and bool(_pattern(names).search(text))
+
+
+@lru_cache(maxsize=512)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?![\w-])")

@@ -1,0 +1,232 @@
+"""Which unit of a variant took the place of which unit of its parent, independent of any plan."""
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from difflib import SequenceMatcher
+from math import ceil
+from typing import NamedTuple
+
+from skilljuror.knowledge.generated.line_grammar import MARKER, made_heading
+from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.models.knowledge import Unit
+
+ALIKE = 0.6
+"""Similarity of words from which two units are taken for versions of each other."""
+
+_CRITICAL_BONUS = 0.25
+_PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
+_CODE_WORD = re.compile(r"\w+|[^\w\s]")
+_FAMILIES = {"item": "prose", "statement": "prose"}
+_NEVER_ALIKE = frozenset({"file", "step"})
+_CANDIDATES = 40
+_NEAR = 400
+"""Units at most that one is measured against; of more, those that stand about where it stood."""
+_PAIRED = 20_000
+"""Pairs of equal words in two units above which their order is not measured: that takes as many
+steps, and there are lines of a hundred thousand words."""
+
+
+class Pair(NamedTuple):
+    """Two units that stand for each other."""
+
+    before: Unit
+    after: Unit
+    ratio: float
+
+
+class Matching(NamedTuple):
+    """Every unit of both sides in exactly one place."""
+
+    same: list[tuple[Unit, Unit]]
+    """Equal after normalisation."""
+    alike: list[Pair]
+    """The best pairs among the rest."""
+    missing: list[Unit]
+    """Units of the parent without a partner."""
+    added: list[Unit]
+    """Units of the variant without a partner."""
+
+
+def family(unit: Unit) -> str:
+    """Kinds that may stand for each other: a sentence is one in a paragraph and in a list. A marker
+    is the name of a file, and no other heading takes its place."""
+    return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)
+
+
+def match(parent: Sequence[Unit], variant: Sequence[Unit], normal: Normal) -> Matching:
+    """Pair the units of two bundles: first equal ones, then the most alike of the rest.
+
+    Equal units that stand several times are paired by their neighbours and headings, so that
+    each occurrence finds its own place. Of the rest, pairs of one family whose words agree to
+    `ALIKE` are taken best first; equal critical tokens break ties. (transforms §5.2)
+    """
+    old, new = _keyed(parent, normal), _keyed(variant, normal)
+    same: list[tuple[Unit, Unit]] = []
+    for width in range(_WIDTHS):
+        taken, old, new = _exact(old, new, width)
+        same += taken
+    alike, missing, added = _fuzzy(old, new, normal)
+    return Matching(same, alike, missing, added)
+
+
+class _Keyed(NamedTuple):
+    unit: Unit
+    key: tuple[str, str]
+    before: str
+    after: str
+
+
+def _keyed(units: Sequence[Unit], normal: Normal) -> list[_Keyed]:
+    texts = ["", *(normal.text(unit) for unit in units), ""]
+    return [
+        _Keyed(unit, (family(unit), texts[n]), texts[n - 1], texts[n + 1])
+        for n, unit in enumerate(units, 1)
+    ]
+
+
+_WIDTHS = 8
+
+
+def _identity(item: _Keyed, width: int) -> Hashable:
+    """How an occurrence is told from its copies; 0 is the narrowest of `_WIDTHS`."""
+    if width == _WIDTHS - 1:
+        return item.key
+    if width == _WIDTHS - 2:
+        return item.key, item.before, item.after
+    homes = homes_of(item.unit)
+    home = homes if width < _HOMES else homes[-1:]
+    return (item.key, home, item.before, item.after)[: 4 - width % _HOMES]
+
+
+_HOMES = 3
+"""Widths that look at two headings above a unit, and as many that look at one."""
+
+
+def homes_of(unit: Unit) -> tuple[str, ...]:
+    """The two headings that a unit stands below, the nearest last. A page's opening stays its
+    title's where a contents list was put above it."""
+    titles = unit.headings
+    while titles and made_heading(titles[-1]) == "contents":
+        titles = titles[:-1]
+    return titles[-2:]
+
+
+def home_of(unit: Unit) -> str:
+    """The heading that a unit stands below; "" for none."""
+    return "".join(homes_of(unit)[-1:])
+
+
+def _exact(
+    old: list[_Keyed], new: list[_Keyed], width: int
+) -> tuple[list[tuple[Unit, Unit]], list[_Keyed], list[_Keyed]]:
+    """Pairs with the same identity of one width, and what is left of both sides."""
+    waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+    for number, item in enumerate(new):
+        waiting[_identity(item, width)].append(number)
+    pairs, rest, used = [], [], set()
+    for item in old:
+        numbers = waiting.get(_identity(item, width))
+        if numbers:
+            used.add(number := numbers.popleft())
+            pairs.append((item.unit, new[number].unit))
+        else:
+            rest.append(item)
+    return pairs, rest, [item for number, item in enumerate(new) if number not in used]
+
+
+def _fuzzy(
+    old: list[_Keyed], new: list[_Keyed], normal: Normal
+) -> tuple[list[Pair], list[Unit], list[Unit]]:
+    scored = sorted((-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normal))
+    pairs: list[Pair] = []
+    used_old, used_new = set[int](), set[int]()
+    for _, a, b, ratio in scored:
+        if a not in used_old and b not in used_new:
+            used_old.add(a)
+            used_new.add(b)
+            pairs.append(Pair(old[a].unit, new[b].unit, ratio))
+    missing = [item.unit for n, item in enumerate(old) if n not in used_old]
+    added = [item.unit for n, item in enumerate(new) if n not in used_new]
+    return sorted(pairs, key=lambda pair: (pair.before.file, pair.before.start)), missing, added
+
+
+def _candidates(
+    old: list[_Keyed], new: list[_Keyed], normal: Normal
+) -> Iterator[tuple[int, int, float, float]]:
+    """Pairs whose words are alike enough, as (old, new, score, ratio)."""
+    words = [_words(item) for item in new]
+    counted = [Counter(told) for told in words]
+    index: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, item in enumerate(new):
+        if item.unit.kind not in _NEVER_ALIKE:
+            for word in counted[number]:
+                index[item.key[0], word].append(number)
+    for number, item in enumerate(old):
+        mine = _words(item)
+        here = number * len(new) // len(old)
+        for other, most in _sharing(item.key[0], mine, index, counted, here):
+            ratio = _likeness(mine, words[other], most)
+            if ratio >= ALIKE:
+                equal = normal.criticals(item.unit) == normal.criticals(new[other].unit)
+                yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
+
+
+def _words(item: _Keyed) -> list[str]:
+    """Words for likeness alone: case and punctuation of prose play no part in finding a pair."""
+    if item.unit.kind == "code":
+        return _CODE_WORD.findall(item.key[1])
+    return _PROSE_WORD.findall(item.key[1].lower())
+
+
+def _likeness(mine: list[str], theirs: list[str], most: float) -> float:
+    """Share of words that stand in both, in order; `most`, in any order, where that costs too much."""
+    times, others = Counter(mine), Counter(theirs)
+    pairs = sum(many * others[word] for word, many in times.items())
+    if pairs > _PAIRED:
+        return most
+    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
+
+
+def _sharing(
+    kind: str,
+    mine: list[str],
+    index: dict[tuple[str, str], list[int]],
+    words: list[Counter[str]],
+    here: int,
+) -> list[tuple[int, float]]:
+    """Units that share enough words to be alike at all, the most promising ones first, each with
+    the likeness it can have at most."""
+    times = Counter(mine)
+    bound: dict[int, float] = {}
+    for other in _near(_touched(kind, times, index), here):
+        theirs = words[other]
+        count = sum(min(many, theirs[word]) for word, many in times.items() if word in theirs)
+        bound[other] = 2 * count / (len(mine) + theirs.total())
+    good = sorted((n for n in bound if bound[n] >= ALIKE), key=lambda n: (-bound[n], n))
+    return [(n, bound[n]) for n in good[:_CANDIDATES]]
+
+
+def _near(touched: set[int], here: int) -> Collection[int]:
+    """All of them, or those about one place where they are too many."""
+    if len(touched) <= _NEAR:
+        return touched
+    ordered = sorted(touched)
+    first = max(0, min(bisect_left(ordered, here) - _NEAR // 2, len(ordered) - _NEAR))
+    return ordered[first : first + _NEAR]
+
+
+def _touched(kind: str, times: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
+    """Every unit that can be alike, and some more. One that is alike shares at least
+    ALIKE / (2 - ALIKE) of the words; so of the commonest words as many as fall short of that may
+    be left out, and it still stands below one of the others."""
+    spare = ceil(ALIKE / (2 - ALIKE) * times.total() - 1e-9) - 1
+    places = {word: index.get((kind, word), []) for word in times}
+    found: set[int] = set()
+    for word in sorted(times, key=lambda word: (-len(places[word]), word)):
+        if times[word] <= spare:
+            spare -= times[word]
+        else:
+            found.update(places[word])
+    return found

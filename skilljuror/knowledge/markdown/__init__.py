@@ -1,0 +1,1 @@
+"""An index over Markdown: blocks, headings, frontmatter, inline text."""

@@ -1,0 +1,264 @@
+"""An index of Markdown: which lines are which block. Text is never rendered back from it."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore, inline, text_join
+from markdown_it.token import Token
+
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+
+_PARSER = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
+_BLOCKS.core.ruler.disable(["inline", "text_join"])
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A top-level heading; lines are 0-based and half-open."""
+
+    start: int
+    end: int
+    level: int
+    title: str
+    setext: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A top-level block; lines are 0-based and half-open."""
+
+    kind: str
+    start: int
+    end: int
+    info: str = ""
+    markup: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A link reference definition, wherever it stands; lines are 0-based and half-open."""
+
+    key: str
+    label: str
+    href: str
+    title: str
+    start: int
+    end: int
+
+
+class Document:
+    """One Markdown file, indexed once. Frontmatter counts as blank lines, so numbers stay."""
+
+    def __init__(self, lines: Sequence[str], *, skip: int | None = None) -> None:
+        self.lines = tuple(lines)
+        self.skip = frontmatter_end(self.lines) if skip is None else skip
+        self.env: dict[str, Any] = {}
+        source = [""] * self.skip + [_clean(line) for line in self.lines[self.skip :]]
+        self.tokens = _BLOCKS.parse("\n".join(source) + "\n", self.env)
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """Top-level headings in order."""
+        return tuple(
+            Heading(
+                token.map[0],
+                token.map[1],
+                int(token.tag[1]),
+                self.tokens[number + 1].content,
+                token.markup in {"=", "-"},
+            )
+            for number, token in enumerate(self.tokens)
+            if token.type == "heading_open" and token.level == 0 and token.map
+        )
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """Top-level blocks in order, link reference definitions included."""
+        return tuple(
+            Block(token.type, *self._extent(token), token.info.strip(), token.markup)
+            for token in self.tokens
+            if token.level == 0 and token.nesting >= 0 and token.map
+        )
+
+    def _extent(self, token: Token) -> tuple[int, int]:
+        """Line range of a block, cut to the file and freed of trailing blank lines."""
+        start, end = token.map or (0, 0)
+        end = min(end, len(self.lines))
+        while end > start + 1 and token.type != "fence" and not self.lines[end - 1].strip():
+            end -= 1
+        return start, end
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """Every link reference definition in order; the first of a key is the one that counts."""
+        return tuple(
+            Definition(
+                str(token.meta["id"]),
+                str(token.meta["label"]),
+                str(token.meta["url"]),
+                str(token.meta["title"]),
+                *(token.map or (0, 0)),
+            )
+            for token in self.tokens
+            if token.type == "definition"
+        )
+
+    @cached_property
+    def prose(self) -> frozenset[int]:
+        """0-based numbers of the lines that hold inline text (no code, no HTML blocks)."""
+        return frozenset(
+            line
+            for token in self.tokens
+            if token.type == "inline" and token.map
+            for line in range(*token.map)
+        )
+
+    @cached_property
+    def inlined(self) -> list[Token]:
+        """The tokens with their inline text parsed, which most readers of blocks never need."""
+        if self.env.get("references"):
+            return _parsed(self.tokens, self.env)
+        for token in self.tokens:
+            if token.type == "inline":
+                token.children = _children(token.content)
+        return self.tokens
+
+    @cached_property
+    def html(self) -> tuple[tuple[str, int, int], ...]:
+        """Every top-level block as (HTML, start, end); heading levels are folded into one."""
+        found: list[tuple[str, int, int]] = []
+        _ = self.inlined
+        number = 0
+        while number < len(self.tokens):
+            last = _closing(self.tokens, number)
+            token = self.tokens[number]
+            if token.type != "definition" and token.map:
+                group = self.tokens[number : last + 1]
+                text = _PARSER.renderer.render(group, _PARSER.options, self.env)
+                kind = "heading" if token.type == "heading_open" else token.type
+                body = text[4:-6] if kind == "heading" else text
+                found.append((f"{kind}\0{body}", *self._extent(token)))
+            number = last + 1
+        return tuple(found)
+
+    @cached_property
+    def passages(self) -> dict[int, str]:
+        """0-based line -> source of the paragraph that it belongs to, in a list or a quote too."""
+        found: dict[int, str] = {}
+        for number, token in enumerate(self.tokens):
+            inside = token.type == "inline" and self.tokens[number - 1].type == "paragraph_open"
+            if inside and token.map:
+                found.update(dict.fromkeys(range(*token.map), token.content))
+        return found
+
+    def paragraph(self, start: int, end: int) -> str | None:
+        """Source of the first top-level paragraph within the lines, folded to one line."""
+        return _first_within(self._paragraphs, start, end)
+
+    def item(self, start: int, end: int) -> str | None:
+        """Source of the first list item's first text within the lines, folded to one line."""
+        return _first_within(self._items, start, end)
+
+    @cached_property
+    def _paragraphs(self) -> list[tuple[int, str]]:
+        """(line, text) of the top-level paragraphs, in order."""
+        return [
+            (token.map[0], " ".join(self.tokens[number + 1].content.split()))
+            for number, token in enumerate(self.tokens)
+            if token.type == "paragraph_open" and token.level == 0 and token.map
+        ]
+
+    @cached_property
+    def _items(self) -> list[tuple[int, str]]:
+        """(line, text) of the list items, in order."""
+        return [
+            (token.map[0], " ".join(token.content.split()))
+            for number, token in enumerate(self.tokens)
+            if token.type == "inline"
+            and token.level > 2
+            and token.map
+            and self.tokens[number - 2].type == "list_item_open"
+        ]
+
+
+def _first_within(found: list[tuple[int, str]], start: int, end: int) -> str | None:
+    place = bisect_left(found, (start, ""))
+    return found[place][1] if place < len(found) and found[place][0] < end else None
+
+
+@lru_cache(maxsize=512)
+def document_of(lines: tuple[str, ...]) -> Document:
+    """The index of a file, kept for the next stage that asks for the same text."""
+    return Document(lines)
+
+
+def _parsed(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
+    state = StateCore("", _PARSER, env, tokens)
+    inline(state)
+    text_join(state)
+    return tokens
+
+
+@lru_cache(maxsize=1 << 14)
+def _children(source: str) -> list[Token] | None:
+    """Inline tokens of a text in a file without link definitions, where nothing but the text
+    itself decides; kept, for most of it stands in several variants. They are only read."""
+    return _parsed([Token("inline", "", 0, content=source, children=[])], {})[0].children
+
+
+def _clean(line: str) -> str:
+    """A line as the parser may see it: a carriage return must not become a line end."""
+    return line.rstrip("\r").replace("\r", " ").replace("\0", "�") if "\r" in line else line
+
+
+def _closing(tokens: Sequence[Token], number: int) -> int:
+    depth = 0
+    for last in range(number, len(tokens)):
+        depth += tokens[last].nesting
+        if depth == 0:
+            return last
+    return len(tokens) - 1
+
+
+CLOSERS = (
+    "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
+    "</pre>", "</script>", "</style>", "</textarea>",
+)  # fmt: skip
+
+
+def is_closed(lines: Sequence[str]) -> bool:
+    """Whether a heading that follows these lines would be read as a heading."""
+    probe = [*lines, "", "# end"]
+    headings = Document(probe, skip=0).headings
+    return bool(headings) and headings[-1].start == len(probe) - 1
+
+
+def closer(document: Document) -> str | None:
+    """The line that closes what the file leaves open: "" when nothing is, None when none does."""
+    last = document.blocks[-1] if document.blocks else None
+    if last is None or last.kind not in {"fence", "html_block"}:
+        return ""
+    tail = document.lines[last.start :]
+    if is_closed(tail):
+        return ""
+    own = [last.markup] if last.kind == "fence" else []
+    return next((line for line in [*own, *CLOSERS] if is_closed([*tail, line])), None)
+
+
+def plain(source: str) -> str:
+    """Inline Markdown without its marks: text and code as a reader sees them, on one line."""
+    token = _PARSER.parseInline(source)[0]
+    return " ".join("".join(_plain(child) for child in token.children or ()).split())
+
+
+def _plain(token: Token) -> str:
+    if token.type in {"softbreak", "hardbreak"}:
+        return " "
+    if token.type in {"text", "text_special"}:
+        return token.content
+    return token.content if token.type == "code_inline" else ""

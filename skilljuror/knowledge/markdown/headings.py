@@ -1,0 +1,42 @@
+"""Heading levels and anchors: found by the index, changed only in their run of hashes."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from skilljuror.knowledge.markdown.block_index import Heading
+
+_HASHES = re.compile(r"^( {0,3})(#{1,6})")
+_NOT_ANCHOR = re.compile(r"[^\w\- ]")
+
+
+def can_shift(headings: Iterable[Heading], levels: int) -> bool:
+    """Whether every heading can move by so many levels (setext headings cannot)."""
+    if levels == 0:
+        return True
+    return all(not one.setext and 1 <= one.level + levels <= 6 for one in headings)
+
+
+def shift_line(line: str, levels: int) -> str:
+    """An ATX heading line with `levels` hashes more (or fewer)."""
+    match = _HASHES.match(line)
+    if match is None:
+        return line
+    return f"{match[1]}{'#' * (len(match[2]) + levels)}{line[match.end() :]}"
+
+
+def anchors(titles: Sequence[str]) -> list[str]:
+    """The anchor of each heading of one file, as forges make them; repeats get -1, -2, …"""
+    seen: dict[str, int] = {}
+    names = []
+    for title in titles:
+        name = _NOT_ANCHOR.sub("", title.replace("`", "").lower()).strip().replace(" ", "-")
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        names.append(f"{name}-{count}" if count else name)
+    return names
+
+
+def slug(text: str, limit: int = 48) -> str:
+    """A file-name slug of the words of a heading; "notes" when no letter is left."""
+    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    return words[:limit].rstrip("-") or "notes"

@@ -1,0 +1,1 @@
+"""Rendering a plan, and proving it from the files on disk."""

@@ -1,0 +1,149 @@
+"""What stands in a bundle, gathered without any map: rendered blocks, code."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structure
+from skilljuror.knowledge.markdown.block_index import closer, document_of
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown.text_file import Text
+from skilljuror.models.bundle import Blob
+
+_HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
+_LOCAL = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
+"""Where a local link leads: it may move, and `verify` follows every change of it."""
+_WORD = re.compile(r"\w+")
+
+Lines = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The multisets of one side of a comparison."""
+
+    blocks: dict[str, Counter[str]] = field(default_factory=dict)
+    """Markdown file -> its rendered top-level blocks, fences apart."""
+    texts: Counter[Lines] = field(default_factory=Counter)
+    """Contents of fences and of files that are not Markdown."""
+    whole: dict[str, Lines] = field(default_factory=dict)
+    """Markdown file -> all its lines, in case the other side carries it inside a fence."""
+    fences: dict[str, Counter[Lines]] = field(default_factory=dict)
+    """Markdown file -> contents of its fences."""
+
+
+def gather(texts: Mapping[str, Text]) -> Evidence:
+    """The evidence of a bundle's text files."""
+    found = Evidence()
+    for path, text in texts.items():
+        if is_markdown(path):
+            _add_markdown(found, path, text.lines)
+        elif any(line.strip() for line in text.lines):
+            found.texts[text.lines] += 1
+    return found
+
+
+def folded(lines: Iterable[str]) -> list[str]:
+    """Non-blank lines without white space at the edges and with heading levels folded."""
+    return [_HASHES.sub("#", line).strip() for line in lines if line.strip()]
+
+
+def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
+    found.blocks[path], found.fences[path] = _rendered(lines)
+    found.whole[path] = lines
+
+
+@lru_cache(maxsize=64)
+def _rendered(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
+    """(rendered blocks, contents of fences); a source is compared with each of its variants."""
+    document = document_of(lines)
+    closing = closer(document)
+    document = document_of((*lines, closing)) if closing else document
+    blocks: Counter[str] = Counter()
+    fences: Counter[Lines] = Counter()
+    marks = {one.start for one in document.headings if is_structure(one.title)}
+    for html, start, end in document.html:
+        kind, _, body = html.partition("\0")
+        if kind == "fence":
+            content = _content(document.lines[start:end])
+            if any(line.strip() for line in content):
+                fences[content] += 1
+        elif not (kind == "heading" and start in marks):
+            blocks[f"{kind}\0{_comparable(body)}"] += 1
+    return blocks, fences
+
+
+def _comparable(html: str) -> str:
+    """HTML without local link targets, and without the blank lines at the end of code, which an
+    unclosed fence picks up."""
+    tidy = "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
+    return _LOCAL.sub('=""', tidy)
+
+
+def _content(lines: Lines) -> Lines:
+    """The lines inside a fence, whether or not it is closed."""
+    mark = lines[0].strip()[:1]
+    last = lines[-1].strip()
+    closed = len(lines) > 1 and len(last) >= 3 and set(last) == {mark}
+    return tuple(lines[1:-1] if closed else lines[1:])
+
+
+def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:
+    """Rendered blocks and file contents of the parent that do not stand in the variant.
+
+    A Markdown file that one side carries inside a fence, whole or without its frontmatter, is
+    compared as text.
+    """
+    inside = _fenced_whole(parent, variant)
+    outside = _fenced_whole(variant, parent)
+    wanted, wanted_texts = _totals(parent, inside)
+    have, have_texts = _totals(variant, outside)
+    lost = [" ".join(block.split()) for block in (wanted - have).elements()]
+    lost += [" ".join(lines[:3]) for lines in (wanted_texts - have_texts).elements()]
+    return sorted(lost)
+
+
+def _fenced_whole(side: Evidence, other: Evidence) -> dict[str, Lines]:
+    """Markdown files of one side that stand as the content of a fence on the other, beyond the
+    fences of the same content that both sides have."""
+    spare = _contents(other) - _contents(side)
+    found: dict[str, Lines] = {}
+    bodies = {path: tuple(lines[frontmatter_end(lines) :]) for path, lines in side.whole.items()}
+    for files in (side.whole, bodies):
+        for path, content in files.items():
+            if path not in found and spare[content] > 0:
+                spare[content] -= 1
+                found[path] = content
+    return found
+
+
+def _contents(side: Evidence) -> Counter[Lines]:
+    found = Counter(side.texts)
+    for contents in side.fences.values():
+        found.update(contents)
+    return found
+
+
+def _totals(side: Evidence, fenced: Mapping[str, Lines]) -> tuple[Counter[str], Counter[Lines]]:
+    blocks: Counter[str] = Counter()
+    texts = Counter(side.texts)
+    texts.update(fenced.values())
+    for path in side.blocks:
+        if path not in fenced:
+            blocks.update(side.blocks[path])
+            texts.update(side.fences[path])
+    return blocks, texts
+
+
+def words(texts: Iterable[str]) -> set[str]:
+    """Every word, case folded."""
+    return {word for text in texts for word in _WORD.findall(text.casefold())}
+
+
+def carried_blobs(root: Text) -> dict[str, Blob]:
+    """The files a flat SKILL.md carries in fences, by path."""
+    found = embedded_files(document_of(root.lines))
+    return {file.path: file.blob for file in found if file.fenced}

@@ -1,0 +1,115 @@
+"""Trigger sentences: the one kind of generated line whose words a model may choose.
+
+A trigger says when a file is wanted and why, in the row of a routing table. Its words are free;
+what it may tell an agent to do is not. Every critical token in it (numbers, comparators, modals,
+code spans, paths, flags) must stand in the file it leads to, so that it can add no requirement.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.units.extract import units_of
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Generated, Plan
+
+ROW = "row-trigger"
+"""The template of a row with a trigger."""
+MAX_TRIGGER = 200
+"""Characters of a trigger, "when" and "because" included."""
+SHARED_WORDS = 2
+"""Words of a trigger that its file must have, so that it is about that file."""
+TELLING_WORDS = 20
+"""Distinct longer words from which a file is asked to share some; below, it says too little, or
+says it in another script."""
+SHOWN = 4
+
+_SHAPE = re.compile(r"[Ww]hen (.+?),? because (.+)")
+_IN_ROW = re.compile(r": open this file when (.+?), because (.+)\.$")
+_MARKS = re.compile(r"[`*\[\]<>|#{}\\~^]|(?<!\w)_|_(?!\w)|://|--|&#?\w+;")
+_BREAK = re.compile(r"[.!?;:]\s")
+_LONG = re.compile(r"[A-Za-z]{4,}")
+_STEM = 4
+"""Letters by which two words are one, so that "field" meets "fields"."""
+_EVERYDAY = frozenset({
+    "when", "beca", "this", "that", "file", "with", "from", "into", "they", "them", "have", "then",
+    "task", "skil", "need", "agen", "work", "step", "whic", "what", "read", "open", "your",
+})  # fmt: skip
+"""Stems that say nothing about a file."""
+
+
+def split_trigger(sentence: str) -> tuple[str, str] | None:
+    """("…", "…") of "when … because …" without its full stop; None for any other sentence."""
+    found = _SHAPE.fullmatch(sentence.strip().removesuffix("."))
+    return (found[1].strip(), found[2].strip()) if found else None
+
+
+def trigger_in(row: str) -> tuple[str, str] | None:
+    """The two halves of the trigger in a row of the template; None where there is none."""
+    found = _IN_ROW.search(row)
+    return (found[1], found[2]) if found else None
+
+
+def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
+    """Why a trigger may not lead to a file that says `texts`; None when it may."""
+    sentence = f"when {when}, because {why}."
+    form = _form_problem(sentence)
+    if form:
+        return form
+    told = list(texts)
+    known = {token for text in told for token in criticals(text)}
+    strange = list(dict.fromkeys(_spelled(t) for t in criticals(sentence) if t not in known))
+    if strange:
+        return f"says {', '.join(strange[:SHOWN])}, which its file does not say"
+    theirs = {stem for text in told for stem in _stems(text)}
+    shared = _stems(sentence) & theirs
+    if len(theirs) >= TELLING_WORDS and len(shared) < SHARED_WORDS:
+        return f"shares fewer than {SHARED_WORDS} telling words with its file"
+    return None
+
+
+def _form_problem(sentence: str) -> str | None:
+    if len(sentence) > MAX_TRIGGER:
+        return f"is longer than {MAX_TRIGGER} characters"
+    if not sentence.isprintable():
+        return "is not one line of printable characters"
+    if _MARKS.search(sentence):
+        return "holds Markdown, markup or a URL; use plain words"
+    if _BREAK.search(sentence):
+        return "is more than one plain sentence"
+    return None
+
+
+def _spelled(token: str) -> str:
+    """A critical token as a reader knows it: "num:50|fields" is '50 fields'."""
+    return repr(token.partition(":")[2].replace("|", " ").strip())
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM].lower() for word in _LONG.findall(text)} - _EVERYDAY
+
+
+def file_texts(bundle: Bundle, path: str) -> list[str]:
+    """What a file of the bundle says, as its units say it."""
+    return [unit.text for unit in units_of(bundle) if unit.file == path]
+
+
+def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
+    """(file that holds it, row) of every row with a trigger."""
+    for planned in plan.files:
+        for piece in planned.pieces:
+            if isinstance(piece, Generated) and piece.template == ROW:
+                yield planned.path, piece
+
+
+def trigger_problems(plan: Plan, variant: Bundle) -> Iterator[tuple[str, str]]:
+    """(path as the row names it, problem) of every trigger that may not stand in the variant."""
+    for page, row in trigger_rows(plan):
+        shown = row.params["path"]
+        path = f"{page.rpartition('/')[0]}/{shown}"
+        texts = file_texts(variant, path)
+        problem = trigger_problem(row.params["when"], row.params["why"], texts)
+        if path not in variant.files:
+            problem = "leads to no file"
+        if problem:
+            yield shown, problem

@@ -1,0 +1,1 @@
+"""Knowledge units of a bundle."""

@@ -1,0 +1,89 @@
+"""Units of text that is not prose: code, configuration, data, frontmatter."""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+
+from skilljuror.knowledge.markdown.inline_text import folded
+from skilljuror.knowledge.units.draft import Draft
+
+SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
+KEYED = frozenset({"json", "yaml", "yml"})
+_KEY = re.compile(r"^(\s*)(?:- )?\"?([A-Za-z_][\w.-]*)\"?\s*:(?:\s|$|\{|\[)")
+_FIELD = re.compile(r"^[A-Za-z_][\w.-]*\s*:")
+
+
+def listing(
+    lines: Sequence[str], first: int, headings: tuple[str, ...], language: str = ""
+) -> Iterator[Draft]:
+    """Units of a code block or a file whose first line is line `first`."""
+    indent = _common_indent(lines)
+    for number, line in enumerate(lines, first):
+        if line.strip():
+            body = line[indent:].expandtabs(4)
+            lead = len(body) - len(body.lstrip())
+            yield Draft("code", number, number, headings, " " * lead + folded(body))
+    if language in SHELLS:
+        yield from _commands(lines, first, headings)
+    elif language in KEYED:
+        yield from _keys(lines, first, headings)
+
+
+def _common_indent(lines: Sequence[str]) -> int:
+    return min((len(x) - len(x.lstrip(" ")) for x in lines if x.strip()), default=0)
+
+
+def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+    """Whole commands, continuation lines joined, cut into words as a shell would."""
+    start, command = first, ""
+    for number, line in enumerate(lines, first):
+        start = start if command else number
+        stripped = line.strip().removeprefix("$ ")
+        command = f"{command} {stripped.removesuffix(chr(92))}".strip()
+        if stripped.endswith("\\"):
+            continue
+        if command and not command.startswith("#"):
+            yield Draft("command", start, number, headings, " ".join(_words(command)))
+        command = ""
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return command.split()
+
+
+def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+    """Key paths by indentation, one key per line."""
+    path: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, first):
+        key = _KEY.match(line)
+        if key:
+            indent = len(key.group(1))
+            path = [*[step for step in path if step[0] < indent], (indent, key.group(2))]
+            yield Draft("schema", number, number, headings, ".".join(name for _, name in path))
+
+
+def fields(lines: Iterable[str], first: int) -> Iterator[Draft]:
+    """Frontmatter fields: a key at the margin with the lines that belong to it."""
+    start, parts = first, list[str]()
+    for number, line in enumerate(lines, first):
+        if line.rstrip() == "---":
+            continue
+        if parts and _FIELD.match(line):
+            yield Draft("field", start, number - 1, (), folded(" ".join(parts)))
+            parts = []
+        if not parts:
+            start = number
+        if parts or line.strip():
+            parts.append(line)
+    if parts:
+        end = start + len("\n".join(parts).rstrip().split("\n")) - 1
+        yield Draft("field", start, end, (), folded(" ".join(parts)))
+
+
+def file_digest(lines: Sequence[str]) -> str:
+    """sha256 of a text file's lines; last newlines play no part, for a fence cannot keep them."""
+    return hashlib.sha256("\n".join(lines).rstrip("\n").encode()).hexdigest()

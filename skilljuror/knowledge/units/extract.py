@@ -1,0 +1,62 @@
+"""The knowledge units of a bundle."""
+
+import hashlib
+from collections import Counter
+from functools import lru_cache
+
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.units.draft import Draft
+from skilljuror.knowledge.units.prose import embedded, markdown_units
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.knowledge import Unit
+
+_NO_CRITICALS = frozenset({"file", "schema", "step"})
+
+
+def units_of(bundle: Bundle) -> list[Unit]:
+    """Every unit of `bundle`, by file in bytewise path order, then by line.
+
+    Markdown is cut into headings, sentences, list items, table rows, code lines, commands, steps
+    and links, and frontmatter into fields; other text into lines; each file that is not markdown
+    is also one unit "path digest". A file that stands in a fence below its marker gives the same
+    units as the file itself, with the lines where it stands. Machine-read data gives only its
+    file unit; an empty file gives none. (transforms §5.1)
+    """
+    return list(_units(tuple(sorted(bundle.files.items(), key=lambda file: file[0].encode()))))
+
+
+@lru_cache(maxsize=8)
+def _units(files: tuple[tuple[str, Blob], ...]) -> tuple[Unit, ...]:
+    """Kept, because every gate asks for the same two bundles."""
+    counts: Counter[str] = Counter()
+    return tuple(
+        _unit(draft, path, counts) for path, blob in files for draft in _drafts(path, blob)
+    )
+
+
+def _unit(draft: Draft, path: str, counts: Counter[str]) -> Unit:
+    stem = f"{draft.kind}:{_digest(draft.text)}"
+    counts[stem] += 1
+    tokens = () if draft.kind in _NO_CRITICALS else criticals(draft.text)
+    return Unit(
+        f"{stem}:{counts[stem]}", draft.kind, path, draft.start, draft.end,
+        draft.headings, draft.text, tokens, draft.generated,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 16)
+def _digest(text: str) -> str:
+    return hashlib.blake2s(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+
+
+@lru_cache(maxsize=512)
+def _drafts(path: str, blob: Blob) -> tuple[Draft, ...]:
+    """Units of one file; kept, because a variant shares most of its files with its parent."""
+    text = read_text(blob)
+    if text is None:
+        lines = blob.data.count(b"\n") + 1
+        return (Draft("file", 1, lines, (), f"{path} {blob.sha256}"),)
+    units = markdown_units(text.lines) if is_markdown(path) else embedded(path, text.lines, 1)
+    return tuple(sorted(units, key=lambda draft: (draft.start, draft.end)))

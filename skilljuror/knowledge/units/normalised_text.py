@@ -1,0 +1,129 @@
+"""Texts of two bundles made comparable: what may change when a file moves is taken out."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from posixpath import basename, normpath
+
+from skilljuror.knowledge.generated.line_grammar import MARKER, embedded_path
+from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import Unit
+
+_STALE = re.compile(
+    r"(?:~|\$HOME|/root|/home/[\w.-]+|/mnt|/app|/workspace)?/(?:\.[\w-]+/)?skills/(?:public/|user/)?"
+)
+_MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
+_PATH = re.compile(
+    r"(?<![\w/~-])(?:\.{0,2}/){0,64}+(?:[\w@+.-]{1,255}+/){0,64}[\w@+-][\w@+.-]{0,255}\.[A-Za-z]\w{0,9}\b"
+)
+"""What looks like a path; its bounds keep the search linear."""
+_DEFINED = re.compile(
+    r"^(\[[^\[\]]{1,300}\]:)\s*(?!<?(?:[A-Za-z][A-Za-z0-9+.-]*:|//))(?:<[^<>\n]+>|[^\s<>]+)"
+)
+_ROOT = re.compile(r"(?i)([^/]+)/skill\.md$")
+_COLLISION = re.compile(r"-\d+(?=\.\w+$)")
+
+
+class Normal:
+    """Normalises the texts of the units of a parent and a variant.
+
+    A path that names a file of either side is cut to the file's name, for folders change when
+    files move and new names that avoid a collision end in a number; a stale absolute skill path,
+    a skill's own folder and `references/` are taken off any other path. A path that names no
+    file stays, so that a mention that was changed to something else is seen.
+    """
+
+    def __init__(
+        self, pair: tuple[Bundle, Bundle], units: tuple[Sequence[Unit], Sequence[Unit]]
+    ) -> None:
+        names = {skill.directory for bundle in pair for skill in bundle.skills}
+        folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
+        self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
+        known = [set(paths_of(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
+        self._parent = {_name(path) for path in known[0]}
+        self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
+        roots = [skill.path for bundle in pair for skill in bundle.skills]
+        self._roots = {tail for path in roots for tail in _tails(path)}
+        self._texts: dict[str, str] = {}
+
+    def text(self, unit: Unit) -> str:
+        """The text of `unit` as it is compared."""
+        text = unit.text
+        if "/" not in text and ".md" not in text and not text.startswith("["):
+            return text
+        if text not in self._texts:
+            self._texts[text] = self._normal(text)
+        return self._texts[text]
+
+    def of(self, text: str) -> str:
+        """Any text as it is compared."""
+        return self._normal(text)
+
+    def criticals(self, unit: Unit) -> tuple[str, ...]:
+        """The critical tokens of the text as it is compared."""
+        text = self.text(unit)
+        return unit.criticals if text == unit.text else criticals(text)
+
+    def _normal(self, text: str) -> str:
+        text = unaimed(text)
+        text = _STALE.sub("", text) if "skills/" in text else text
+        text = self._pathless(text)
+        text = _MOVED.sub("", text) if "references/" in text else text
+        return self._folders.sub("", text) if self._folders and "/" in text else text
+
+    def _pathless(self, text: str) -> str:
+        """The text with every path that names a file cut to its name."""
+        parts, place = [], 0
+        for start, end, path in _paths_in(text):
+            if path in self._tails:
+                parts += [text[place:start], self._named(path)]
+                place = end
+        return "".join([*parts, text[place:]]) if parts else text
+
+    def _named(self, path: str) -> str:
+        name = basename(path) if path in self._roots else _name(path)
+        before = _COLLISION.sub("", name)
+        return name if name in self._parent or before not in self._parent else before
+
+
+@lru_cache(maxsize=1 << 15)
+def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
+    """(start, end, path) of what looks like a path; kept, for a text stands in several pairs."""
+    return tuple(
+        (found.start(), found.end(), normpath(found[0]).lstrip("./"))
+        for found in _PATH.finditer(text)
+    )
+
+
+def paths_in(text: str) -> Iterator[str]:
+    """What looks like a path in a text, without stale folders and steps upward."""
+    text = _STALE.sub("", text) if "skills/" in text else text
+    return (path for _, _, path in _paths_in(text))
+
+
+def unaimed(text: str) -> str:
+    """A link definition without its target, where that is local: it may move."""
+    return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
+
+
+def _name(path: str) -> str:
+    """The name under which a file may stand elsewhere; a skill inside a skill becomes a page."""
+    inner = _ROOT.search(path)
+    return f"{inner[1]}.md" if inner else basename(path)
+
+
+def paths_of(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
+    """Every path of a bundle, on disk or in a marker."""
+    yield from bundle.files
+    for unit in units:
+        if unit.generated == MARKER:
+            path = embedded_path(unit.text)
+            if path:
+                yield path
+
+
+def _tails(path: str) -> Iterable[str]:
+    while path:
+        yield path
+        path = path.partition("/")[2]

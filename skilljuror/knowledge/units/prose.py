@@ -1,0 +1,305 @@
+"""Units of a markdown text. The parser is an index over source lines; nothing is rendered."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from markdown_it.rules_block.table import escapedSplit
+from markdown_it.token import Token
+
+from skilljuror.knowledge.classes import is_markdown, resource_class
+from skilljuror.knowledge.generated.embedded_files import carrying_fences
+from skilljuror.knowledge.generated.line_grammar import (
+    CONFIGURATION,
+    embedded_path,
+    is_generated,
+)
+from skilljuror.knowledge.markdown.block_index import Document, document_of
+from skilljuror.knowledge.markdown.inline_text import folded, inline_text, sentences
+from skilljuror.knowledge.units.code_and_data import fields, file_digest, listing
+from skilljuror.knowledge.units.draft import Draft
+from skilljuror.models.bundle import Blob
+from skilljuror.models.knowledge import UnitKind
+
+STEP_ARROW = " -> "
+LINK_ARROW = " -> "
+_COMMENT = "<!--"
+_BEFORE = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*")
+"""What a quote or a list puts before the text of a line."""
+
+
+def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[Draft]:
+    """Units of a markdown text whose first line is line `first` of its file."""
+    document = document_of(tuple(lines))
+    if document.skip:
+        yield from fields(lines[1 : document.skip - 1], first + 1)
+    yield from _Walk(document, first).units()
+    yield from steps(document.inlined, first)
+
+
+class _Walk:
+    """One pass over the block tokens of a body."""
+
+    def __init__(self, document: Document, first: int) -> None:
+        self.lines = document.lines
+        self.tokens = document.inlined
+        self.first = first
+        self.path: list[tuple[int, str | None]] = []
+        self.lists: list[bool] = []
+        self.covered = [
+            number < document.skip or not line.strip() for number, line in enumerate(self.lines)
+        ]
+        self.marker: str | None = None
+        self.configures = False
+        self.fenced = carrying_fences(document)
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Titles from the outermost one down; a marker begins a file of its own."""
+        titles: list[str] = []
+        for _, title in self.path:
+            titles = [] if title is None else [*titles, title]
+        return tuple(titles)
+
+    def units(self) -> Iterator[Draft]:
+        for index, token in enumerate(self.tokens):
+            if token.type in {"bullet_list_open", "ordered_list_open"}:
+                self.lists.append(token.type.startswith("ordered"))
+            elif token.type in {"bullet_list_close", "ordered_list_close"}:
+                self.lists.pop()
+            elif token.map:
+                yield from self._leaf(index, token)
+        yield from self._uncovered()
+
+    def _leaf(self, index: int, token: Token) -> Iterator[Draft]:
+        if token.type in {"heading_open", "paragraph_open"}:
+            self._cover(token)
+            section = token.type == "heading_open" and token.level == 0
+            read = self._heading if section else self._paragraph
+            yield from read(token, self.tokens[index + 1])
+        elif token.type in {"fence", "code_block"}:
+            self._cover(token)
+            yield from self._block(token)
+        elif token.type in {"html_block", "definition"}:
+            self._cover(token)
+            lead = _COMMENT if token.content.lstrip().startswith(_COMMENT) else ""
+            yield from self._raw(range(*_span(token)), lead)
+        elif token.type == "table_open":
+            self._cover(token)
+            yield from self._table(index)
+        elif token.type == "hr":
+            self._cover(token)
+
+    def _cover(self, token: Token) -> None:
+        start, end = _span(token)
+        self.covered[start:end] = [True] * len(self.covered[start:end])
+
+    def _heading(self, token: Token, inline: Token) -> Iterator[Draft]:
+        level = int(token.tag[1])
+        start, end = _span(token)
+        text = folded(inline_text(inline))
+        template = is_generated(f"{'#' * level} {inline.content}")
+        self.marker = embedded_path(inline.content)
+        self.path = [step for step in self.path if step[0] < level]
+        yield Draft(
+            "heading", start + self.first, end - 1 + self.first, self.headings, text, template
+        )
+        self.path.append((level, None if template else text))
+        yield from links(inline, start + self.first, self.headings)
+
+    def _paragraph(self, token: Token, inline: Token) -> Iterator[Draft]:
+        start, end = _span(token)
+        kind: UnitKind = "item" if self.lists else "statement"
+        template = self._template(start, end)
+        self.marker = embedded_path(inline.content)
+        self.configures = template == CONFIGURATION
+        text = inline_text(inline)
+        if template:
+            last = end - 1 + self.first
+            yield Draft(kind, start + self.first, last, self.headings, folded(text), template)
+            return
+        for low, high, sentence in sentences(text):
+            first, last = start + low, min(start + high, end - 1)
+            yield Draft(kind, first + self.first, last + self.first, self.headings, sentence)
+        yield from links(inline, start + self.first, self.headings)
+
+    def _template(self, start: int, end: int) -> str | None:
+        return is_generated(" ".join(line.strip() for line in self.lines[start:end]))
+
+    def _block(self, token: Token) -> Iterator[Draft]:
+        start = _span(token)[0] + self.first + (token.type == "fence")
+        words = token.info.split()
+        language = words[0].lower() if words else ""
+        content = self._inside(token)
+        path, self.marker = self.marker, None
+        if path is not None and is_markdown(path) and _span(token)[0] not in self.fenced:
+            path = None
+        configures, self.configures = self.configures, False
+        if path is not None:
+            yield from embedded(path, content, start)
+        elif configures:
+            yield from fields(content, start)
+        else:
+            yield from listing(content, start, self.headings, language)
+
+    def _inside(self, token: Token) -> Sequence[str]:
+        """The lines of a block of code, as they stand where nothing is put before them."""
+        lines = token.content.removesuffix("\n").split("\n")
+        start = _span(token)[0] + 1
+        plain = token.type == "fence" and token.level == 0 and self.lines[start - 1][:1] in "`~"
+        return self.lines[start : start + len(lines)] if plain and token.content else lines
+
+    def _table(self, index: int) -> Iterator[Draft]:
+        header: list[str] = []
+        table = self.tokens[index]
+        for line, inlines in _rows(self.tokens, index):
+            cells = [folded(inline_text(inline)) for inline in inlines]
+            shown = [f"{h}: {c}" if h else c for h, c in zip(header, cells, strict=False)]
+            shown += _spare_cells(self.lines[line], len(cells), nested=table.level > 0)
+            number = line + self.first
+            yield Draft("row", number, number, self.headings, " | ".join(shown or cells))
+            header = header or cells
+            for inline in inlines:
+                yield from links(inline, number, self.headings)
+
+    def _raw(self, numbers: Iterable[int], lead: str = "") -> Iterator[Draft]:
+        """Lines as they stand; `lead` tells those of a comment from text that a reader sees."""
+        for number in numbers:
+            text = folded(self.lines[number]) if number < len(self.lines) else ""
+            if re.search(r"\w", text):
+                line = number + self.first
+                text = text if not lead or text.startswith(lead) else f"{lead} {text}"
+                yield Draft("statement", line, line, self.headings, text)
+
+    def _uncovered(self) -> Iterator[Draft]:
+        """Lines without a token, such as link reference definitions, are knowledge too."""
+        self.path = []
+        yield from self._raw(n for n, covered in enumerate(self.covered) if not covered)
+
+
+def _span(token: Token) -> tuple[int, int]:
+    start, end = token.map or (0, 0)
+    return start, end
+
+
+def embedded(path: str, lines: Sequence[str], first: int) -> Iterator[Draft]:
+    """A file, wherever it stands: its digest and its lines; of machine-read data, no lines."""
+    if is_markdown(path):
+        yield from markdown_units(lines, first)
+        return
+    if not any(line.strip() for line in lines):
+        return
+    last = first + len(lines) - 1
+    yield Draft("file", first, last, (), f"{path} {file_digest(lines)}")
+    if resource_class(path, Blob("\n".join(lines).encode())) == "data":
+        return
+    yield from listing(lines, first, (), PurePosixPath(path).suffix.lower().removeprefix("."))
+
+
+def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[Token]]]:
+    """Cells of the rows of the table that opens at `index`, each row with its 0-based line."""
+    cells: list[Token] = []
+    line = 0
+    for token in tokens[index:]:
+        if token.type == "tr_open":
+            cells, line = [], _span(token)[0]
+        elif token.type == "inline":
+            cells.append(token)
+        elif token.type == "tr_close":
+            yield line, cells
+        elif token.type == "table_close":
+            return
+
+
+def _spare_cells(line: str, count: int, *, nested: bool) -> list[str]:
+    """The cells of a table's row beyond its columns: a page does not show them, its source does."""
+    text = (_BEFORE.sub("", line) if nested else line).strip().removeprefix("|")
+    if text.count("|") < count:
+        return []
+    cells = [folded(cell) for cell in escapedSplit(text.removesuffix("|"))]
+    return cells[count:] if any(cells[count:]) else []
+
+
+def links(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+    """Links and images of one inline token, as "label -> address"; an image's label opens with
+    "!"."""
+    children = inline.children or []
+    for index, child in enumerate(children):
+        if child.type in {"softbreak", "hardbreak"}:
+            line += 1
+        elif child.type == "link_open":
+            label = "".join(_until_close(children[index + 1 :]))
+            address = str(child.attrs.get("href", ""))
+            yield Draft("link", line, line, headings, f"{folded(label)}{LINK_ARROW}{address}")
+        elif child.type == "image":
+            address = str(child.attrs.get("src", ""))
+            label = f"!{folded(child.content)}"
+            yield Draft("link", line, line, headings, f"{label}{LINK_ARROW}{address}")
+
+
+def _until_close(children: Sequence[Token]) -> Iterator[str]:
+    for child in children:
+        if child.type == "link_close":
+            return
+        yield child.content or " "
+
+
+class _Steps:
+    """The ordered list that is being read at one depth."""
+
+    def __init__(self, start: int) -> None:
+        self.last: tuple[int, str] | None = None
+        self.count = start - 1
+
+
+def steps(tokens: Sequence[Token], first: int) -> Iterator[Draft]:
+    """Adjacent items of ordered lists, as "this -> that".
+
+    A list that goes on with the next number after a code block or a paragraph, as hand-written
+    procedures do, is one procedure; a heading ends it.
+    """
+    open_lists: list[_Steps | None] = []
+    resumable: dict[int, _Steps] = {}
+    for index, token in enumerate(tokens):
+        if token.type == "heading_open":
+            resumable.clear()
+        elif token.type == "ordered_list_open":
+            open_lists.append(
+                _resumed(resumable, len(open_lists), int(token.attrs.get("start", 1)))
+            )
+        elif token.type == "bullet_list_open":
+            open_lists.append(None)
+        elif token.type in {"ordered_list_close", "bullet_list_close"}:
+            closed = open_lists.pop()
+            if closed:
+                resumable[len(open_lists)] = closed
+        elif token.type == "list_item_open" and open_lists and open_lists[-1]:
+            yield from _step(open_lists[-1], _first_inline(tokens, index), first)
+
+
+def _resumed(resumable: dict[int, _Steps], depth: int, start: int) -> _Steps:
+    before = resumable.get(depth)
+    return before if before and start == before.count + 1 else _Steps(start)
+
+
+def _first_inline(tokens: Sequence[Token], index: int) -> Token | None:
+    for token in tokens[index + 1 :]:
+        if token.type == "inline":
+            return token
+        if token.type == "list_item_close":
+            return None
+    return None
+
+
+def _step(state: _Steps, inline: Token | None, first: int) -> Iterator[Draft]:
+    state.count += 1
+    found = sentences(inline_text(inline)) if inline else []
+    if not inline or not found:
+        return
+    line = _span(inline)[0] + first
+    name = found[0][2]
+    if state.last:
+        start, before = state.last
+        end = line + found[0][1]
+        yield Draft("step", start, end, (), f"{before}{STEP_ARROW}{name}")
+    state.last = (line, name)

@@ -1,0 +1,1 @@
+"""Building a trajectory out of what a format says."""

@@ -1,0 +1,257 @@
+"""A run under construction: formats feed records in, `freeze` gives the Trajectory.
+
+Calls and their results are joined by call id in file order, never along parent links,
+which lose the results of parallel calls (formats.md §4.1).
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from skilljuror.models.trajectory import (
+    Call,
+    Message,
+    MessageKind,
+    OfferedSkill,
+    Result,
+    Step,
+    Trajectory,
+    Usage,
+)
+from skilljuror.parsers.assembly.tool_calls import call_fields
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
+
+MAIN = "main"
+
+
+class CallDraft:
+    """A call whose result may still come."""
+
+    __slots__ = ("arguments", "call_id", "child", "fields", "line", "name", "result")
+
+    def __init__(
+        self, call_id: str | None, name: str, arguments: dict[str, Any], line: int
+    ) -> None:
+        self.call_id = call_id
+        self.name = name
+        self.arguments = arguments
+        self.line = line
+        self.fields = call_fields(name, arguments)
+        self.child: str | None = None
+        """Id of the sub-agent it started."""
+        self.result: Result | None = None
+
+    def freeze(self) -> Call:
+        """The call as a record."""
+        return Call(
+            call_id=self.call_id,
+            name=self.name,
+            line=self.line,
+            agent=self.child,
+            arguments=self.arguments,
+            result=self.result,
+            **self.fields,
+        )
+
+
+class StepDraft:
+    """An agent message that may still grow."""
+
+    __slots__ = (
+        "agent", "calls", "file", "key", "line", "model", "reasoning", "said", "timestamp", "usage",
+    )  # fmt: skip
+
+    def __init__(self, agent: str, line: int, file: int, timestamp: float | None) -> None:
+        self.agent = agent
+        self.line = line
+        self.file = file
+        self.timestamp = timestamp
+        self.key: str | None = None
+        self.model: str | None = None
+        self.said: list[str] = []
+        self.reasoning: list[str] = []
+        self.calls: list[CallDraft] = []
+        self.usage: Usage | None = None
+
+    def freeze(self, index: int) -> Step:
+        """The step as a record."""
+        return Step(
+            agent=self.agent,
+            index=index,
+            line=self.line,
+            text="\n".join(self.said),
+            reasoning="\n".join(self.reasoning),
+            calls=tuple([call.freeze() for call in self.calls]),
+            usage=self.usage,
+            model=self.model,
+            timestamp=self.timestamp,
+            file=self.file,
+            key=self.key,
+        )
+
+
+class RunDraft:
+    """Everything known so far about one run."""
+
+    def __init__(self) -> None:
+        self.steps: list[StepDraft] = []
+        self.messages: list[Message] = []
+        self.compactions: list[tuple[str, int]] = []
+        self.skipped: Counter[str] = Counter()
+        self.warnings: list[str] = []
+        self.complete = True
+        self.offered: dict[tuple[str, str | None], OfferedSkill] | None = None
+        self.roots: dict[str, None] = {}
+        self.started_at: float | None = None
+        self.finished_at: float | None = None
+        self.file = 0
+        """Index of the raw file being read."""
+        self._counts: Counter[str] = Counter()
+        self._calls: dict[str, CallDraft] = {}
+
+    def seen_at(self, moment: float | None) -> None:
+        """Stretch the run over a moment."""
+        if moment is None:
+            return
+        if self.started_at is None or moment < self.started_at:
+            self.started_at = moment
+        if self.finished_at is None or moment > self.finished_at:
+            self.finished_at = moment
+
+    def step(self, agent: str, line: int, timestamp: float | None = None) -> StepDraft:
+        """Begin a new step of an agent."""
+        step = StepDraft(agent, line, self.file, timestamp)
+        self.steps.append(step)
+        self._counts[agent] += 1
+        return step
+
+    def drop(self, step: StepDraft) -> None:
+        """Take back a step that turned out to be none (a summary for a compaction)."""
+        self.steps.remove(step)
+        self._counts[step.agent] -= 1
+
+    def call(
+        self, step: StepDraft, call_id: str | None, name: str, arguments: dict[str, Any], line: int
+    ) -> CallDraft:
+        """Add a call to a step."""
+        call = CallDraft(call_id, name, arguments, line)
+        step.calls.append(call)
+        if call_id is not None:
+            self._calls[call_id] = call
+        return call
+
+    def find_call(self, call_id: Any) -> CallDraft | None:
+        """The call with that id, where there is one."""
+        return self._calls.get(call_id) if isinstance(call_id, str) else None
+
+    def message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
+        """Add something that reached an agent's context without a call."""
+        self.messages.append(
+            Message(
+                agent=agent,
+                kind=kind,
+                text=text,
+                line=line,
+                step=self._counts[agent],
+                file=self.file,
+                **more,
+            )
+        )
+
+    def compacted(self, agent: str) -> None:
+        """Note that an agent's context was compacted here."""
+        self.compactions.append((agent, self._counts[agent]))
+
+    def offer(self, skills: Iterable[OfferedSkill]) -> None:
+        """Add skills that the model was shown; an empty list is knowledge too."""
+        if self.offered is None:
+            self.offered = {}
+        for skill in skills:
+            self.offered.setdefault((skill.name, skill.path), skill)
+
+    def root(self, path: str | None) -> None:
+        """Add a folder that holds skills."""
+        if path:
+            self.roots.setdefault(path.rstrip("/") or "/")
+
+    def rename(self, agents: dict[str, str]) -> None:
+        """Give agents the ids that became known only later."""
+        for step in self.steps:
+            step.agent = agents.get(step.agent, step.agent)
+        self.messages = [
+            replace(message, agent=agents.get(message.agent, message.agent))
+            for message in self.messages
+        ]
+
+    def close(self, lines: JsonLines) -> None:
+        """Take over what was odd about a file."""
+        self.skipped.update(lines.skipped)
+        self.warnings.extend(lines.warnings)
+        self.complete = self.complete and lines.complete
+
+    def freeze(self, **known: Any) -> Trajectory:
+        """The run as a record; `known` are further fields of Trajectory."""
+        counts: Counter[str] = Counter()
+        steps = []
+        for draft in self.steps:
+            counts[draft.agent] += 1
+            steps.append(draft.freeze(counts[draft.agent]))
+        return Trajectory(
+            steps=tuple(steps),
+            messages=tuple(self.messages),
+            offered=None if self.offered is None else tuple(self.offered.values()),
+            skill_roots=tuple(self.roots),
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            compactions=tuple(self.compactions),
+            skipped=dict(sorted(self.skipped.items())),
+            warnings=tuple(self.warnings),
+            complete=self.complete,
+            **known,
+        )
+
+
+def patched(result: Result, **changes: Any) -> Result:
+    """The result with some fields replaced."""
+    return replace(result, **changes)
+
+
+def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
+    """Sums per class; None without any usage, and per class None unless some usage has it."""
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    return Usage(
+        input=_sum(usage.input for usage in known),
+        cache_write=_sum(usage.cache_write for usage in known),
+        cache_read=_sum(usage.cache_read for usage in known),
+        output=_sum(usage.output for usage in known),
+        reasoning=_sum(usage.reasoning for usage in known),
+        cost_usd=_sum_cost(usage.cost_usd for usage in known),
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _sum_cost(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def is_answered(run: RunDraft) -> bool:
+    """Whether the main agent's last step closes the log; a log without any step is no answer.
+
+    A note of the harness after it (an interruption, a local command) closes it too.
+    """
+    steps = [step for step in run.steps if step.agent == MAIN]
+    later = [one for one in run.messages if one.agent == MAIN and one.step == len(steps)]
+    if later and later[-1].kind == "other":
+        return True
+    if not steps or any(one.kind == "prompt" for one in later):
+        return False
+    return not steps[-1].calls

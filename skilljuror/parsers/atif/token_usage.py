@@ -1,0 +1,87 @@
+"""Tokens and cost of ATIF steps and runs (formats.md §7)."""
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from skilljuror.models.trajectory import Usage
+from skilljuror.parsers.assembly.token_usage import usage_of_prompt
+from skilljuror.parsers.raw_logs.coercion import count, number, record
+
+_ROUNDING = 1e-6
+"""Share of a cost by which two sums of the same prices may differ."""
+
+
+def usage_of_metrics(metrics: dict[str, Any]) -> Usage | None:
+    """Usage of one step; None where the log has none."""
+    if not metrics:
+        return None
+    extra = record(metrics.get("extra"))
+    reasoning = _first(extra, "reasoning_output_tokens", "thoughts_tokens")
+    if reasoning is None:
+        reasoning = record(extra.get("completion_tokens_details")).get("reasoning_tokens")
+    return usage_of_prompt(
+        metrics.get("prompt_tokens"),
+        cached=metrics.get("cached_tokens"),
+        written=_first(extra, "cache_creation_input_tokens", "cache_write_input_tokens"),
+        output=metrics.get("completion_tokens"),
+        reasoning=reasoning,
+        cost=metrics.get("cost_usd"),
+    )
+
+
+def usage_of_run(stated: dict[str, Any], summed: Usage | None, *, in_parts: bool) -> Usage | None:
+    """Totals of a run: what its final metrics state, and the sum of its steps for what they do not.
+
+    A run `in_parts` has continuations or sub-agents. Final metrics may then tell of one part
+    alone, which is so where they state fewer prompt tokens than its steps have together.
+    """
+    steps = summed or Usage()
+    prompt = count(stated.get("total_prompt_tokens"))
+    if prompt is None or (in_parts and prompt < (_prompt(steps) or 0)):
+        total = steps
+        if total.output is None:
+            total = replace(total, output=count(stated.get("total_completion_tokens")))
+    else:
+        total = _stated(stated, prompt, steps)
+    total = replace(total, cost_usd=_cost(number(stated.get("total_cost_usd")), steps.cost_usd))
+    return None if summed is None and total == Usage() else total
+
+
+def _stated(stated: dict[str, Any], prompt: int, steps: Usage) -> Usage:
+    extra = record(stated.get("extra"))
+    written = _first(extra, "total_cache_creation_input_tokens", "total_cache_write_input_tokens")
+    reasoning = _first(extra, "reasoning_output_tokens", "total_thoughts_tokens")
+    return usage_of_prompt(
+        prompt,
+        cached=_known(stated.get("total_cached_tokens"), steps.cache_read),
+        written=_known(written, steps.cache_write),
+        output=_known(stated.get("total_completion_tokens"), steps.output),
+        reasoning=_known(reasoning, steps.reasoning),
+    )
+
+
+def _cost(stated: float | None, summed: float | None) -> float | None:
+    """A cost below that of the steps leaves some of them out: a resumed run states its first."""
+    if stated is None or summed is None:
+        return summed if stated is None else stated
+    return summed if stated < summed * (1 - _ROUNDING) else stated
+
+
+def _known(stated: Any, summed: int | None) -> int | None:
+    known = count(stated)
+    return summed if known is None else known
+
+
+def _prompt(usage: Usage) -> int | None:
+    if usage.input is None:
+        return None
+    return usage.input + (usage.cache_read or 0) + (usage.cache_write or 0)
+
+
+def _first(extra: dict[str, Any], *names: str) -> Any:
+    """The first of the named values that is there."""
+    for name in names:
+        if extra.get(name) is not None:
+            return extra[name]
+    return None

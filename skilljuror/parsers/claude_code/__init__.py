@@ -1,0 +1,1 @@
+"""Claude Code: session files and the stdout stream."""

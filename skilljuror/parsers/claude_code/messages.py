@@ -1,0 +1,207 @@
+"""Messages of Claude Code, shared by its session files and its stdout stream.
+
+Facts: formats.md §4. A step is one API message: records with the same message id belong
+together and repeat its usage. Results are joined by tool_use_id in file order.
+"""
+
+import re
+from collections import Counter
+from typing import Any
+
+from msgspec.structs import replace
+
+from skilljuror.models.trajectory import MessageKind, Usage
+from skilljuror.parsers.assembly.builders import RunDraft, StepDraft
+from skilljuror.parsers.claude_code.skill_bodies import BODY, SkillBodies, again
+from skilljuror.parsers.claude_code.tool_results import Background, read_result
+from skilljuror.parsers.raw_logs.coercion import IMAGE, count, record, rows, string, text
+
+SYNTHETIC = "<synthetic>"
+_COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
+"""How the record of a slash command begins; other texts may quote one."""
+_ORPHAN = "user/tool_result without call"
+_LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notification>")
+
+
+class ClaudeRecord:
+    """The facts of one user or assistant record, whichever file it came from."""
+
+    __slots__ = ("agent", "line", "message", "meta", "moment", "result", "source_call", "summary")
+
+    def __init__(
+        self, agent: str, line: int, message: dict[str, Any], moment: float | None
+    ) -> None:
+        self.agent = agent
+        self.line = line
+        self.message = message
+        self.moment = moment
+        self.meta = False
+        """Written by the harness, not by a person."""
+        self.result: Any = None
+        """What the harness keeps beside a tool result."""
+        self.source_call: str | None = None
+        """Call that caused it."""
+        self.summary = False
+        """It is the summary of a compaction."""
+
+
+class ClaudeMessages:
+    """Reads user and assistant messages into a run."""
+
+    def __init__(self, run: RunDraft, *, output_tokens: bool = True) -> None:
+        self.run = run
+        self._output_tokens = output_tokens
+        self._steps: dict[tuple[str, str], StepDraft] = {}
+        self._bodies = SkillBodies(run)
+        self._background = Background()
+        self._early: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
+        """Id of a call that did not come yet -> its result."""
+
+    def assistant(self, entry: ClaudeRecord) -> None:
+        """One record of an API message: a block of text, thinking or a call."""
+        message = entry.message
+        if message.get("model") == SYNTHETIC:
+            self.run.skipped["assistant/<synthetic>"] += 1
+            return
+        step = self._step(entry)
+        step.usage = _later(step.usage, self._usage(record(message.get("usage"))))
+        content = message.get("content")
+        if isinstance(content, str):
+            step.said.append(content)
+        for block in rows(content):
+            self._block(entry, step, record(block))
+
+    def _step(self, entry: ClaudeRecord) -> StepDraft:
+        """The step that a record belongs to; without an id it is one of its own."""
+        identity = string(entry.message.get("id"))
+        step = None if identity is None else self._steps.get((entry.agent, identity))
+        if step is None:
+            step = self.run.step(entry.agent, entry.line, entry.moment)
+            step.model = string(entry.message.get("model"))
+            step.key = identity
+            if identity is not None:
+                self._steps[entry.agent, identity] = step
+        return step
+
+    def _block(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
+        kind = string(block.get("type"))
+        if kind == "text":
+            _append(step.said, block.get("text"))
+        elif kind == "thinking":
+            _append(step.reasoning, block.get("thinking"))
+        elif kind in {"tool_use", "server_tool_use"}:
+            self._tool_use(entry, step, block)
+
+    def _tool_use(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
+        call_id = string(block.get("id"))
+        if call_id is not None and any(call.call_id == call_id for call in step.calls):
+            return
+        name = string(block.get("name")) or "unknown"
+        call = self.run.call(step, call_id, name, record(block.get("input")), entry.line)
+        if call.fields["action"] == "skill":
+            self._bodies.called(entry.agent, call)
+        elif call.fields["action"] == "poll":
+            self._background.called(call)
+        early = self._early.pop(call_id, None) if self._early and call_id else None
+        if early is not None:
+            self.run.skipped -= Counter([_ORPHAN])
+            self._tool_result(*early)
+
+    def _usage(self, usage: dict[str, Any]) -> Usage | None:
+        if not usage:
+            return None
+        return Usage(
+            input=count(usage.get("input_tokens")),
+            cache_write=count(usage.get("cache_creation_input_tokens")),
+            cache_read=count(usage.get("cache_read_input_tokens")),
+            output=count(usage.get("output_tokens")) if self._output_tokens else None,
+            reasoning=thinking_tokens(usage) if self._output_tokens else None,
+        )
+
+    def user(self, entry: ClaudeRecord) -> None:
+        """Results of tools, prompts, skill bodies, and what the harness puts in between."""
+        content = entry.message.get("content")
+        if isinstance(content, str):
+            self._text(entry, content)
+            return
+        blocks = rows(content)
+        if len(blocks) > 1 and sum(map(_is_result, blocks)) > 1:
+            entry.result = None  # it is that of one of them, and nothing says of which
+        for block in blocks:
+            kind = record(block).get("type")
+            if kind == "tool_result":
+                self._tool_result(entry, block)
+            elif kind == "text":
+                self._text(entry, text(block))
+            elif kind == "image":
+                self._text(entry, IMAGE)
+
+    def _tool_result(self, entry: ClaudeRecord, block: dict[str, Any]) -> None:
+        call_id = string(block.get("tool_use_id"))
+        call = self.run.find_call(call_id)
+        if call is None:
+            self.run.skipped[_ORPHAN] += 1
+            if call_id is not None:
+                self._early[call_id] = entry, block
+            return
+        call.result = read_result(call, block, entry.result, entry.line)
+        self._background.answered(call, entry.result)
+        child = string(record(entry.result).get("agentId"))
+        if child and call.fields["action"] in {"agent", "skill"}:
+            call.child = child
+
+    def _text(self, entry: ClaudeRecord, shown: str) -> None:
+        if shown.startswith(BODY):
+            self._bodies.body(entry.agent, entry.line, shown, entry.source_call)
+        elif not (entry.meta or entry.summary) and _is_command(shown):
+            self._bodies.command(entry.agent, entry.line, shown)
+        elif not (entry.meta and self._loaded(entry, shown)):
+            self.run.message(entry.agent, _kind(entry, shown), shown, entry.line)
+
+    def _loaded(self, entry: ClaudeRecord, shown: str) -> bool:
+        """Whether a text of the harness answers a Skill call or a slash command."""
+        name = again(shown)
+        if name is not None:
+            self._bodies.notice(entry.agent, entry.line, shown, name, entry.source_call)
+            return True
+        call = entry.source_call
+        return call is not None and self._bodies.expansion(entry.agent, entry.line, shown, call)
+
+
+def _is_command(shown: str) -> bool:
+    return "<command-name>" in shown and _COMMAND.match(shown) is not None
+
+
+def _is_result(block: Any) -> bool:
+    return record(block).get("type") == "tool_result"
+
+
+def thinking_tokens(usage: dict[str, Any]) -> int | None:
+    """Tokens of thinking, a part of the output; older versions do not tell them apart."""
+    return count(record(usage.get("output_tokens_details")).get("thinking_tokens"))
+
+
+def _kind(entry: ClaudeRecord, shown: str) -> MessageKind:
+    if entry.summary:
+        return "summary"
+    if entry.meta or shown.startswith(_LOCAL):
+        return "other"
+    return "prompt"
+
+
+def _append(parts: list[str], value: Any) -> None:
+    if isinstance(value, str) and value:
+        parts.append(value)
+
+
+def _later(before: Usage | None, now: Usage | None) -> Usage | None:
+    """Records of one message repeat its usage; output grows while it streams, and a class that
+    one of them leaves out is that of the other."""
+    if before is None or now is None or before == now:
+        return now or before
+    early, late = (now, before) if (before.output or 0) > (now.output or 0) else (before, now)
+    return replace(late, **{
+        name: getattr(early, name)
+        for name in late.__struct_fields__
+        if getattr(late, name) is None
+    })  # fmt: skip

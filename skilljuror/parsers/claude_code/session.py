@@ -1,0 +1,340 @@
+"""Claude Code session files and the sub-agent files beside them (formats.md §4.1, §4.3)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import chain
+from math import inf
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
+from skilljuror.parsers.assembly.builders import MAIN, RunDraft, is_answered, total_usage
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
+from skilljuror.parsers.raw_logs.coercion import epoch, record, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import FAR_BYTES, Peek, head_of, peek
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
+
+BUNDLED = frozenset(
+    ("batch", "claude-api", "code-review", "dataviz", "debug", "deep-research", "doctor",
+     "fewer-permission-prompts", "init", "keybindings-help", "loop", "plugin-authoring", "review",
+     "run", "run-skill-generator", "security-review", "simplify", "update-config", "verify",
+     "workflow-authoring"),
+)  # fmt: skip
+"""Skills that Claude Code itself lists (2.1.197 and 2.1.328); its listing has no paths."""
+
+_TYPES = frozenset({"user", "assistant", "attachment", "system", "progress"})
+_BOOKKEEPING = re.compile(rb'\{"type":"([a-z-]+)"')
+_KINDS = (
+    ("progress", b'"type":"progress","data":{"type":"'),
+    ("attachment", b'"attachment":{"type":"'),
+)
+"""Records of many kinds: (type, what stands before the name of the kind)."""
+_HELD = {"progress": "data", "attachment": "attachment"}
+"""The same records -> the member that holds their kind."""
+_NAME = re.compile(rb'(\w+)"')
+_HEAD = 700
+"""Bytes of a line within which its type and kind stand."""
+_TYPE_FIRST = b'{"type":"'
+_PARENT = b'"parentUuid"'
+"""A member of every record of a conversation."""
+_GLUED = b'}{"'
+"""What stands where two records share a line."""
+_WANTED = frozenset({"agent_progress", "skill_listing", "file", "invoked_skills"})
+_READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"})
+
+
+def session_record(head: bytes) -> dict[str, Any]:
+    """The first record of a conversation in a file's head; {} when there is none."""
+    for entry in chain(peek(head).entries(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)):
+        if (
+            string(entry.get("sessionId"))
+            and entry.get("uuid")
+            and string(entry.get("type")) in _TYPES
+        ):
+            return entry
+    return {}
+
+
+def _behind_bookkeeping(head: bytes) -> Iterator[dict[str, Any]]:
+    """What stands behind more bookkeeping than is looked at one by one."""
+    at = head.find(_PARENT) if head.startswith(_TYPE_FIRST) else -1
+    if at >= 0:
+        yield from Peek(head[head.rfind(b"\n", 0, at) + 1 :]).entries()
+
+
+class ClaudeSession:
+    """Reads one session and the files of its sub-agents."""
+
+    format: ClassVar[str] = "claude-session"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """A conversation record with sessionId and uuid."""
+        return bool(session_record(source.head))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory: the session's files in order, then its sub-agents'."""
+        run = RunDraft()
+        reader = _Reader(run)
+        files = list(enumerate((source.path, *source.siblings)))
+        parts = [one for one in files if one[1].stem == source.path.stem]
+        reader.read(parts)
+        for one in files:
+            if one not in parts:
+                reader.read([one])
+        if reader.session is None:
+            reader.note(session_record(head_of(source.path, FAR_BYTES)))
+        if reader.session is None:
+            raise TrajectoryError(
+                f"{str(source.path)!r} has no record with a sessionId and a uuid",
+                file=str(source.path),
+            )
+        run.complete = run.complete and (reader.failed or is_answered(run))
+        key = "/".join(filter(None, (reader.session, reader.alone)))
+        yield run.freeze(
+            trajectory=key,
+            session=key,
+            format=self.format,
+            files=tuple(str(path) for path in (source.path, *source.siblings)),
+            agent="claude-code",
+            agent_version=reader.version,
+            model=_model(run),
+            cwd=reader.cwd,
+            home=_home(run, reader.cwd),
+            usage=total_usage(step.usage for step in run.steps),
+        )
+
+
+def _model(run: RunDraft) -> str | None:
+    """The first model of the main agent; where it has none, of a sub-agent."""
+    known = [step for step in run.steps if step.model]
+    return next((step for step in known if step.agent == MAIN), known[0]).model if known else None
+
+
+def _home(run: RunDraft, cwd: str | None) -> str | None:
+    """What stands before .claude in a skill root outside the working directory."""
+    for root in run.roots:
+        head, found, _ = root.partition("/.claude/")
+        if found and head and not (cwd and f"{cwd}/".startswith(f"{head}/")):
+            return head
+        if found and "/.claude/plugins/" in root:
+            return head
+    return None
+
+
+def _passed_over(line: bytes) -> str | None:
+    """Bookkeeping, recognised without decoding, where the line holds nothing else."""
+    name = _bookkeeping(line)
+    return None if name is None or line.find(_GLUED) >= 0 else name
+
+
+def _bookkeeping(line: bytes) -> str | None:
+    """In conversation records type is never first, and a kind stands one level deep."""
+    match = _BOOKKEEPING.match(line) if line.startswith(_TYPE_FIRST) else None
+    if match:
+        return None if match[1] in _READ else match[1].decode()
+    for kind, mark in _KINDS:
+        at = line.find(mark, 0, _HEAD)
+        name = _NAME.match(line, at + len(mark), _HEAD) if at >= 0 else None
+        if name and line.count(b"{", 0, at) == 1 and name[1].decode() not in _WANTED:
+            return f"{kind}/{name[1].decode()}"
+    return None
+
+
+def _unread(kind: str, entry: dict[str, Any]) -> str | None:
+    """The same of a decoded record of many kinds: its members may stand in any order."""
+    name = record(entry.get(_HELD[kind])).get("type")
+    return None if isinstance(name, str) and name in _WANTED else f"{kind}/{name}"
+
+
+Timed = tuple[float, int, int, dict[str, Any]]
+"""(time, file, line, record)"""
+
+
+def _timed(file: int, lines: JsonLines) -> Iterator[Timed]:
+    """The records of a file, each at its time or at that of the one before it."""
+    latest = -inf
+    for line, entry in lines:
+        latest = max(latest, epoch(entry.get("timestamp")) or latest)
+        yield latest, file, line, entry
+
+
+class _Reader:
+    """Reads the records of all files of one session."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+        self.messages = ClaudeMessages(run)
+        self.session: str | None = None
+        self.version: str | None = None
+        self.cwd: str | None = None
+        self.alone: str | None = None
+        """Id of the sub-agent whose file was given without its session."""
+        self.failed = False
+        """Whether the last answer so far was an error of the API."""
+        self._compacted: set[str] = set()
+        """Agents whose context was compacted and who were not prompted since."""
+        self._moment: float | None = None
+        """Time of the record being read."""
+        self._seen: set[str] = set()
+
+    def read(self, parts: Sequence[tuple[int, Path]]) -> None:
+        """Read every record of a file, or of the files that one conversation went through."""
+        logs = [(index, JsonLines(path, _passed_over)) for index, path in parts]
+        if len(logs) == 1:
+            ((self.run.file, lines),) = logs
+            for line, entry in lines:
+                self._take(line, entry)
+        else:
+            for _, self.run.file, line, entry in merge(
+                *(_timed(index, lines) for index, lines in logs), key=itemgetter(0)
+            ):
+                self._take(line, entry)
+        for _, lines in logs:
+            self.run.close(lines)
+
+    def _take(self, line: int, entry: dict[str, Any]) -> None:
+        kind = entry.get("type")
+        reader = self._readers.get(kind) if isinstance(kind, str) else None
+        if reader is None:
+            self.run.skipped[str(kind)] += 1
+        elif kind in _HELD and (name := _unread(kind, entry)) is not None:
+            self.run.skipped[name] += 1
+        elif self._is_new(entry):
+            self.note(entry)
+            reader(self, line, entry)
+
+    def _is_new(self, entry: dict[str, Any]) -> bool:
+        """False for a record seen before: nested in a parent's file, or copied on resuming."""
+        uuid = entry.get("uuid")
+        if not isinstance(uuid, str):
+            return True
+        if uuid in self._seen:
+            self.run.skipped["repeated record"] += 1
+            return False
+        self._seen.add(uuid)
+        return True
+
+    def note(self, entry: dict[str, Any]) -> None:
+        """Take over what a record of the conversation says about the session."""
+        if self.session is None:
+            self.session = string(entry.get("sessionId"))
+            if entry.get("isSidechain") is True:
+                self.alone = string(entry.get("agentId"))
+        self.version = self.version or string(entry.get("version"))
+        self.cwd = self.cwd or string(entry.get("cwd"))
+        self._moment = epoch(entry.get("timestamp"))
+        self.run.seen_at(self._moment)
+
+    def _agent(self, entry: dict[str, Any]) -> str:
+        if entry.get("isSidechain") is not True:
+            return MAIN
+        agent = string(entry.get("agentId")) or "sidechain"
+        return MAIN if agent == self.alone else agent
+
+    def _record(self, line: int, entry: dict[str, Any], agent: str) -> ClaudeRecord:
+        found = ClaudeRecord(agent, line, record(entry.get("message")), self._moment)
+        found.meta = entry.get("isMeta") is True
+        found.summary = entry.get("isCompactSummary") is True
+        found.source_call = string(entry.get("sourceToolUseID"))
+        found.result = entry.get("toolUseResult")
+        return found
+
+    def _user(self, line: int, entry: dict[str, Any]) -> None:
+        agent, told = self._agent(entry), self.run.messages
+        before = len(told)
+        self.messages.user(self._record(line, entry, agent))
+        if len(told) > before and any(one.kind == "prompt" for one in told[before:]):
+            self._compacted.discard(agent)
+            self.failed = self.failed and agent != MAIN
+
+    def _assistant(self, line: int, entry: dict[str, Any]) -> None:
+        failed = entry.get("isApiErrorMessage") is True
+        if self._agent(entry) == MAIN:
+            self.failed = failed
+        if failed:
+            shown = text(record(entry.get("message")).get("content"))
+            self.run.warnings.append(f"line {line}: API error: {shown[:200]}")
+        self.messages.assistant(self._record(line, entry, self._agent(entry)))
+
+    def _progress(self, line: int, entry: dict[str, Any]) -> None:
+        """Older versions nest a whole message of a sub-agent in the parent's file."""
+        data = record(entry.get("data"))
+        nested = record(data.get("message"))
+        agent = string(data.get("agentId"))
+        if agent is None:
+            self.run.skipped["progress/agent_progress"] += 1
+            return
+        if not self._is_new(nested):
+            return
+        call = self.run.find_call(entry.get("parentToolUseID"))
+        if call is not None and call.fields["action"] == "agent":
+            call.child = agent
+        self._moment = epoch(nested.get("timestamp"))
+        found = self._record(line, nested, agent)
+        if nested.get("type") == "assistant":
+            self.messages.assistant(found)
+        elif nested.get("type") == "user":
+            self.messages.user(found)
+
+    def _system(self, line: int, entry: dict[str, Any]) -> None:
+        kind = entry.get("subtype")
+        if kind == "compact_boundary":
+            agent = self._agent(entry)
+            self.run.compacted(agent)
+            self._compacted.add(agent)
+        else:
+            self.run.skipped[f"system/{kind}"] += 1
+
+    def _attachment(self, line: int, entry: dict[str, Any]) -> None:
+        held, agent = record(entry.get("attachment")), self._agent(entry)
+        kind = held.get("type")
+        if kind == "skill_listing":
+            self._listing(line, agent, held)
+        elif kind == "file":
+            self._file(line, agent, held)
+        else:
+            self._invoked(line, agent, held)
+
+    def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        shown = string(held.get("content")) or ""
+        names = [name for name in rows(held.get("names")) if isinstance(name, str)]
+        if not names:
+            names = [name for name in map(_listed, shown.split("\n")) if name]
+        self.run.offer(OfferedSkill(name, bundled=name in BUNDLED) for name in names)
+        self.run.message(agent, "skill_listing", shown, line)
+
+    def _file(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        """A file in the context without a call: named in a prompt, or put back by a compaction."""
+        file = record(record(held.get("content")).get("file"))
+        path = string(file.get("filePath")) or string(held.get("filename"))
+        kind: MessageKind = "reinjected" if agent in self._compacted else "other"
+        shown = string(file.get("content")) or ""
+        self.run.message(agent, kind, shown, line, path=path)
+
+    def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
+        """Skills that were loaded before a compaction, put back after it."""
+        for given in map(record, rows(held.get("skills"))):
+            name, shown = string(given.get("name")), string(given.get("content"))
+            if name and shown and shown.strip():
+                self.run.message(agent, "reinjected", shown, line, skill=name)
+
+    _readers: ClassVar = {
+        "user": _user,
+        "assistant": _assistant,
+        "attachment": _attachment,
+        "system": _system,
+        "progress": _progress,
+    }
+    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
+
+
+def _listed(entry: str) -> str | None:
+    """The name in `- name: description`; plugin names hold a colon of their own."""
+    if not entry.startswith("- "):
+        return None
+    return entry[2:].partition(": ")[0].rstrip(":").strip() or None

@@ -1,0 +1,99 @@
+"""Skill bodies and slash commands of Claude Code: which call or command a body answers."""
+
+import re
+
+from skilljuror.parsers.assembly.builders import CallDraft, RunDraft
+
+BODY = "Base directory for this skill: "
+_AGAIN = re.compile(
+    r"\s*(?:\(Re-invocation of /(?P<one>[^\s,]+)|Skill /(?P<other>\S+) (?:is already|was) loaded )"
+)
+"""What stands in the place of a body that was loaded before."""
+
+
+def again(shown: str) -> str | None:
+    """The skill that a notice says was loaded before; None for any other text."""
+    found = _AGAIN.match(shown)
+    return (found["one"] or found["other"]) if found else None
+
+
+class SkillBodies:
+    """Pairs the text of a loaded skill with the Skill call or the slash command behind it."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+        self._slash: dict[str, tuple[int, str]] = {}
+        """agent -> (line, name) of the latest slash command."""
+        self._waiting: dict[str, list[CallDraft]] = {}
+        """agent -> Skill calls whose body has not come yet."""
+
+    def called(self, agent: str, call: CallDraft) -> None:
+        """A Skill call was made."""
+        self._waiting.setdefault(agent, []).append(call)
+
+    def command(self, agent: str, line: int, shown: str) -> None:
+        """A slash command was given; built-in ones have no body."""
+        name = shown.partition("<command-name>")[2].partition("</command-name>")[0]
+        name = name.strip().lstrip("/")
+        self._slash[agent] = (line, name)
+        self.run.message(agent, "slash", shown, line, skill=name or None)
+
+    def body(self, agent: str, line: int, shown: str, source_call: str | None) -> None:
+        """The text of a skill arrived."""
+        base = shown[len(BODY) :].partition("\n")[0].strip().rstrip("/")
+        root, _, folder = base.rpartition("/")
+        call = self._answered(agent, folder, source_call)
+        slash = None if call else self._slash_for(agent, folder)
+        self.run.root(root)
+        self.run.message(
+            agent,
+            "skill_body",
+            shown,
+            line,
+            skill=(call.fields.get("skill") if call else None) or (slash or (0, folder))[1],
+            path=base,
+            call_id=call.call_id if call else source_call,
+            command_line=slash[0] if slash else None,
+        )
+
+    def notice(self, agent: str, line: int, shown: str, name: str, source_call: str | None) -> None:
+        """A skill was loaded that the context holds already: its body is not repeated."""
+        call = self._answered(agent, _tail(name), source_call)
+        slash = None if call else self._slash_for(agent, _tail(name))
+        if call is not None or slash is not None:
+            self.run.message(
+                agent, "skill_body", shown, line,
+                skill=call.fields.get("skill") if call else name,
+                call_id=call.call_id if call else source_call,
+                command_line=slash[0] if slash else None,
+            )  # fmt: skip
+        else:
+            self.run.message(agent, "other", shown, line)
+
+    def expansion(self, agent: str, line: int, shown: str, source_call: str) -> bool:
+        """What a Skill call brought that is no skill with a folder: a command's text. False where
+        no call waits for it."""
+        call = self._answered(agent, "", source_call)
+        if call is None:
+            return False
+        skill = call.fields.get("skill")
+        self.run.message(agent, "skill_body", shown, line, skill=skill, call_id=call.call_id)
+        return True
+
+    def _slash_for(self, agent: str, folder: str) -> tuple[int, str] | None:
+        slash = self._slash.pop(agent, None)
+        return slash if slash and _tail(slash[1]) == folder else None
+
+    def _answered(self, agent: str, folder: str, source_call: str | None) -> CallDraft | None:
+        """The call by id; where the log gives none, the last waiting call of that name."""
+        waiting = self._waiting.get(agent, [])
+        for call in reversed(waiting):
+            by_name = source_call is None and _tail(call.fields.get("skill") or "") == folder
+            if by_name or (source_call is not None and call.call_id == source_call):
+                waiting.remove(call)
+                return call
+        return None
+
+
+def _tail(name: str) -> str:
+    return name.rpartition(":")[2]

@@ -1,0 +1,1 @@
+"""Codex CLI: rollout files and the stdout of `codex exec --json`."""

@@ -1,0 +1,160 @@
+"""The stdout of `codex exec --json` (formats.md §3.4).
+
+A last resort: it has no response boundaries, no times, no tokens per call and no inner
+calls of sub-agents. Steps are inferred: what is said before a command belongs to it, and
+commands that are started before another has ended belong together.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.parsers.assembly.token_usage import usage_of_prompt
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.raw_logs.coercion import record, rows, string
+from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
+
+_SAID = {"agent_message": "said", "reasoning": "reasoning"}
+_SHELLS = ("bash", "sh", "zsh")
+
+
+class CodexExec:
+    """Reads one stream."""
+
+    format: ClassVar[str] = "codex-exec"
+    native: ClassVar[int] = 1
+
+    def sniff(self, source: Source) -> bool:
+        """The first object is of type thread.started."""
+        return peek(source.head).first.get("type") == "thread.started"
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory."""
+        run = RunDraft()
+        reader = _Reader(run)
+        lines = JsonLines(source.path)
+        for line, entry in lines:
+            reader.record(line, entry)
+        run.close(lines)
+        if reader.thread is None:
+            problem = f"{str(source.path)!r} has no thread.started record with a thread_id"
+            raise TrajectoryError(problem, file=str(source.path))
+        run.complete = run.complete and reader.ended
+        yield run.freeze(
+            trajectory=reader.thread,
+            session=reader.thread,
+            format=self.format,
+            files=(str(source.path),),
+            agent="codex",
+            usage=total_usage(reader.totals),
+        )
+
+
+class _Reader:
+    """Reads the records of a stream."""
+
+    def __init__(self, run: RunDraft) -> None:
+        self.run = run
+        self.thread: str | None = None
+        self.totals: list[Usage] = []
+        self.ended = False
+        self._step: StepDraft | None = None
+        self._open: dict[str, CallDraft] = {}
+        """Items that were started and have not ended."""
+
+    def record(self, line: int, entry: dict[str, Any]) -> None:
+        """Read one record."""
+        kind = string(entry.get("type"))
+        item = record(entry.get("item"))
+        if kind == "thread.started":
+            self.thread = self.thread or string(entry.get("thread_id"))
+        elif kind in {"item.started", "item.completed"}:
+            self._item(line, item, ended=kind == "item.completed")
+        elif kind == "turn.completed":
+            self._turn(record(entry.get("usage")))
+        elif kind in {"turn.failed", "error"}:
+            self._failed(line, entry)
+        elif kind != "turn.started":
+            self.run.skipped[str(kind)] += 1
+
+    def _turn(self, usage: dict[str, Any]) -> None:
+        self.ended = True
+        self._step = None
+        if usage:
+            self.totals.append(
+                usage_of_prompt(
+                    usage.get("input_tokens"),
+                    cached=usage.get("cached_input_tokens"),
+                    written=usage.get("cache_write_input_tokens"),
+                    output=usage.get("output_tokens"),
+                    reasoning=usage.get("reasoning_output_tokens"),
+                )
+            )
+
+    def _failed(self, line: int, entry: dict[str, Any]) -> None:
+        self.ended = True
+        message = string(record(entry.get("error")).get("message")) or string(entry.get("message"))
+        self.run.warnings.append(f"line {line}: {message or 'error'}"[:220])
+
+    def _item(self, line: int, item: dict[str, Any], *, ended: bool) -> None:
+        kind = str(item.get("type"))
+        if kind in _SAID:
+            spoken = self._step_at(line, after_calls=True)
+            getattr(spoken, _SAID[kind]).append(string(item.get("text")) or "")
+        elif kind == "error":
+            self.run.warnings.append(f"line {line}: {string(item.get('message')) or 'error'}"[:220])
+        else:
+            call = self._open.get(str(item.get("id"))) or self._started(line, kind, item)
+            if ended:
+                self._ended(line, call, item)
+
+    def _step_at(self, line: int, *, after_calls: bool) -> StepDraft:
+        """The step of an item: words after a call are a new response, so is a call after a result."""
+        if self._step is None or (self._step.calls and (after_calls or not self._open)):
+            self._step = self.run.step(MAIN, line)
+        return self._step
+
+    def _started(self, line: int, kind: str, item: dict[str, Any]) -> CallDraft:
+        step = self._step_at(line, after_calls=False)
+        name = string(item.get("tool")) if kind == "collab_tool_call" else kind
+        call = self.run.call(step, string(item.get("id")), name or kind, _arguments(item), line)
+        self._open[str(item.get("id"))] = call
+        return call
+
+    def _ended(self, line: int, call: CallDraft, item: dict[str, Any]) -> None:
+        self._open.pop(str(item.get("id")), None)
+        code = item.get("exit_code")
+        exit_code = code if isinstance(code, int) else None
+        output = item.get("aggregated_output")
+        ok = exit_code == 0 if exit_code is not None else item.get("status") == "completed"
+        call.result = Result(
+            text=output if isinstance(output, str) else "", line=line, ok=ok, exit_code=exit_code
+        )
+        for child in rows(item.get("receiver_thread_ids"))[:1]:
+            if call.fields["action"] == "agent":
+                call.child = string(child)
+
+
+def _arguments(item: dict[str, Any]) -> dict[str, Any]:
+    if item.get("type") == "command_execution":
+        return {"command": _script(string(item.get("command")) or "")}
+    if item.get("type") == "file_change":
+        changes = [record(change) for change in rows(item.get("changes"))]
+        return {"changes": changes, "path": changes[0].get("path") if changes else None}
+    given = ("prompt", "query", "server", "arguments", "items")
+    return {name: item[name] for name in given if name in item}
+
+
+def _script(command: str) -> str:
+    """The script of `/bin/bash -lc '...'`, unquoted."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    if len(words) == 3 and words[1] in {"-c", "-lc"} and words[0].endswith(_SHELLS):
+        return words[2]
+    return command

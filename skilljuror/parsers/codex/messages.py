@@ -1,0 +1,101 @@
+"""Messages of Codex that no agent wrote: prompts, the skill list, injected skills."""
+
+import re
+from typing import Any
+
+from skilljuror.models.trajectory import MessageKind, OfferedSkill
+from skilljuror.parsers.assembly.builders import RunDraft
+from skilljuror.parsers.raw_logs.coercion import record, rows, string
+
+_LISTING = "<skills_instructions>"
+_ROOT = re.compile(r"- `(?P<alias>r\d+)` = `(?P<path>[^`\n]+)`")
+_SKILL = re.compile(r"- (?P<name>[^\s:]+(?::[^\s:]+)*): .*\(file: (?P<path>[^()\n]+)\)$")
+_ALIAS = re.compile(r"(r\d+)/(.*)")
+_INJECTED = re.compile(
+    r"<skill>\s*<name>(?P<name>[^<\n]*)</name>\s*<path>(?P<path>[^<\n]*)</path>\n?"
+)
+_BUNDLED = "/skills/.system/"
+_NOT_THE_USER = (
+    "<environment_context>", "<subagent_notification>", "# AGENTS.md instructions",
+    "<turn_aborted>", "<user_instructions>", "<INSTRUCTIONS>", "<apps_instructions>",
+    "<permissions instructions>", "<collaboration_mode>", "<user_shell_command>",
+)  # fmt: skip
+
+
+def add_user_message(run: RunDraft, agent: str, line: int, payload: dict[str, Any]) -> None:
+    """Add the parts of a user-role message, each as what it is."""
+    kinds = rows(
+        record(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+    )
+    for index, part in enumerate(rows(payload.get("content"))):
+        shown = string(record(part).get("text"))
+        if shown is None:
+            continue
+        kind = string(kinds[index]) if index < len(kinds) else None
+        add_user_text(run, agent, line, shown, kind)
+
+
+def add_user_text(
+    run: RunDraft, agent: str, line: int, shown: str, kind: str | None = None
+) -> None:
+    """Add one text of a user-role message; `kind` is what Codex says it is."""
+    injected = _INJECTED.match(shown)
+    if injected and kind in {None, "skills.selected_skill_instructions"}:
+        body = shown[injected.end() :].removesuffix("</skill>")
+        skill, path = injected["name"].strip(), injected["path"].strip()
+        run.message(agent, "skill_body", body, line, skill=skill, path=path)
+        return
+    run.message(agent, _kind(shown, kind), shown, line)
+
+
+def _kind(shown: str, kind: str | None) -> MessageKind:
+    if kind is not None and kind != "unknown":
+        return "prompt" if kind.startswith("user.") else "other"
+    return "other" if shown.startswith(_NOT_THE_USER) else "prompt"
+
+
+def add_developer_message(run: RunDraft, agent: str, line: int, payload: dict[str, Any]) -> None:
+    """Add a developer or system message; a skill list in it becomes the offered skills.
+
+    A session without skills still has such a message, so the first one makes the
+    offer known: an empty list rather than unknown.
+    """
+    for part in rows(payload.get("content")):
+        shown = string(record(part).get("text"))
+        if shown is not None:
+            add_system_text(run, agent, line, shown)
+
+
+def add_system_text(run: RunDraft, agent: str, line: int, shown: str) -> None:
+    """Add one text of a developer message."""
+    listing = _LISTING in shown
+    run.message(agent, "skill_listing" if listing else "system", shown, line)
+    run.offer(_offered(run, shown) if listing else ())
+
+
+def _offered(run: RunDraft, listing: str) -> list[OfferedSkill]:
+    aliases: dict[str, str] = {}
+    skills = []
+    for entry in listing.split("\n"):
+        root = _ROOT.match(entry)
+        if root:
+            aliases[root["alias"]] = root["path"]
+            continue
+        match = _SKILL.match(entry)
+        if match is None:
+            continue
+        path = _expand(match["path"], aliases)
+        run.root(_parent(_parent(path)))
+        skills.append(OfferedSkill(match["name"], path=path, bundled=_BUNDLED in path))
+    return skills
+
+
+def _expand(path: str, aliases: dict[str, str]) -> str:
+    match = _ALIAS.match(path)
+    if match and match[1] in aliases:
+        return f"{aliases[match[1]]}/{match[2]}"
+    return path
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]

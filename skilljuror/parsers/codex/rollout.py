@@ -1,0 +1,372 @@
+"""Codex rollout files: one JSON Lines file per thread, sub-agents in files of their own.
+
+Facts: formats.md §3. A step is a run of model items (reasoning, assistant message, call)
+up to the next output or user message.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Result, Trajectory
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    CallDraft,
+    RunDraft,
+    StepDraft,
+    is_answered,
+    patched,
+    total_usage,
+)
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.codex.messages import add_developer_message, add_user_message
+from skilljuror.parsers.codex.token_usage import UsageMeter
+from skilljuror.parsers.codex.tool_results import numbered, read_output
+from skilljuror.parsers.raw_logs.coercion import epoch, number, record, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
+
+_HEAD = re.compile(
+    rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
+)
+_START = 120
+"""Bytes of a line within which its type stands."""
+_ITEM = re.compile(rb'"item":\{"type":"(\w+)"')
+_EVENTS = frozenset({b"token_count", b"turn_aborted", b"task_complete", b"item_completed"})
+_ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
+
+
+def parent_thread(meta: dict[str, Any]) -> str | None:
+    """The thread that spawned this one."""
+    spawn = record(record(record(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return string(meta.get("parent_thread_id")) or string(spawn.get("parent_thread_id"))
+
+
+def session_meta(head: bytes) -> dict[str, Any]:
+    """The payload of the first session_meta in a file's head; {} when there is none."""
+    for entry in peek(head).entries(b'"session_meta"'):
+        if entry.get("type") == "session_meta" and record(entry.get("payload")).get("id"):
+            return record(entry["payload"])
+    return {}
+
+
+class CodexRollout:
+    """Reads one thread and the sub-agent threads beside it."""
+
+    format: ClassVar[str] = "codex-rollout"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """A session_meta record with a payload that has an id."""
+        return bool(session_meta(source.head))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory: the main thread, then each sub-agent's."""
+        run = RunDraft()
+        main = _Thread(run, MAIN)
+        main.read(source.path)
+        if main.meta.get("id") is None:
+            raise TrajectoryError(
+                f"{str(source.path)!r} has no session_meta record with an id", file=str(source.path)
+            )
+        usages = [main.meter.total]
+        for index, path in enumerate(source.siblings, 1):
+            run.file = index
+            child = _Thread(run, None)
+            child.read(path)
+            usages.append(child.meter.total)
+        thread = str(main.meta["id"])
+        run.complete = run.complete and (main.over or is_answered(run))
+        yield run.freeze(
+            trajectory=thread,
+            session=thread,
+            format=self.format,
+            files=tuple(str(path) for path in (source.path, *source.siblings)),
+            agent="codex",
+            agent_version=string(main.meta.get("cli_version")),
+            model=main.model,
+            cwd=string(main.meta.get("cwd")) or main.cwd,
+            home=_home(run),
+            usage=total_usage(usages),
+        )
+
+
+def _home(run: RunDraft) -> str | None:
+    for root in run.roots:
+        head, found, _ = root.partition("/.codex/")
+        if found and head:
+            return head
+    return None
+
+
+def _passed_over(line: bytes) -> str | None:
+    """Copies and bookkeeping, recognised without decoding; other spellings are decoded."""
+    if line.find(b'"event_msg"', 0, _START) < 0 and line.find(b'"world_state"', 0, _START) < 0:
+        return None
+    head = _HEAD.match(line)
+    if head is None:
+        return None
+    kind, name = head.groups()
+    if kind == b"world_state":
+        return "world_state"
+    if kind != b"event_msg" or name is None:
+        return None
+    if name not in _EVENTS:
+        return f"event_msg/{name.decode()}"
+    if name == b"item_completed":
+        item = _ITEM.search(line, 0, 600)
+        if item and item[1] not in _ITEMS:
+            return f"event_msg/item_completed/{item[1].decode()}"
+    return None
+
+
+class _Thread:
+    """Reads one rollout file into the run."""
+
+    def __init__(self, run: RunDraft, agent: str | None) -> None:
+        self.run = run
+        self.agent = agent
+        """Id of the agent; None until session_meta tells it."""
+        self.meta: dict[str, Any] = {}
+        self.model: str | None = None
+        self.cwd: str | None = None
+        self.meter = UsageMeter()
+        self._open: StepDraft | None = None
+        self._last: StepDraft | None = None
+        self._running: dict[str, CallDraft] = {}
+        """Commands still running, by the session id that write_stdin polls."""
+        self.over = False
+        """Whether the last turn so far was ended, by the agent or by a person."""
+
+    @property
+    def _name(self) -> str:
+        return self.agent or "unknown"
+
+    def read(self, path: Path) -> None:
+        """Read every record of one file."""
+        lines = JsonLines(path, _passed_over)
+        first = stamp = None
+        for line, entry in lines:
+            kind = entry.get("type")
+            reader = self._readers.get(kind) if isinstance(kind, str) else None
+            payload = entry.get("payload")
+            if reader is None or not isinstance(payload, dict):
+                self.run.skipped[str(kind)] += 1
+                continue
+            stamp = entry.get("timestamp")
+            if first is None:
+                first = stamp
+            reader(self, line, stamp, payload)
+        self.run.seen_at(epoch(first))
+        self.run.seen_at(epoch(stamp))
+        self.run.close(lines)
+
+    def _session_meta(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        if not self.meta:
+            self.meta = payload
+            self.agent = self.agent or string(payload.get("id"))
+
+    def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self.model = string(payload.get("model")) or self.model
+        self.cwd = self.cwd or string(payload.get("cwd"))
+
+    def _response_item(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        kind = payload.get("type")
+        reader = self._items.get(kind) if isinstance(kind, str) else None
+        if reader is None:
+            self.run.skipped[f"response_item/{kind}"] += 1
+            return
+        reader(self, line, stamp, payload)
+
+    def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepDraft:
+        self.over = False
+        if self._open is None:
+            self._open = self._last = self.run.step(self._name, line, epoch(stamp))
+            self._open.model = self.model
+            self._open.key = string(item.get("id"))
+        return self._open
+
+    def _message(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        role = payload.get("role")
+        if role == "assistant":
+            said = text(payload.get("content"))
+            self._step(line, stamp, payload).said.append(said)
+            return
+        self._open = None
+        self.over = False
+        if role == "user":
+            add_user_message(self.run, self._name, line, payload)
+        else:
+            add_developer_message(self.run, self._name, line, payload)
+
+    def _reasoning(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        step = self._step(line, stamp, payload)
+        shown = text(payload.get("summary")) or text(payload.get("content"))
+        if shown:
+            step.reasoning.append(shown)
+
+    def _add_call(
+        self, line: int, stamp: Any, payload: dict[str, Any], arguments: dict[str, Any]
+    ) -> CallDraft:
+        name = string(payload.get("name")) or str(payload.get("type"))
+        step = self._step(line, stamp, payload)
+        call = self.run.call(step, string(payload.get("call_id")), name, arguments, line)
+        if name == "read_file" and call.fields.get("start"):
+            call.fields["start"] = max(1, call.fields["start"] - 1)
+        return call
+
+    def _function_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        arguments = _arguments(payload.get("arguments"))
+        call = self._add_call(line, stamp, payload, arguments)
+        polled = self._running.get(str(arguments.get("session_id")))
+        if call.fields["action"] == "poll" and polled is not None:
+            call.fields["command"] = polled.fields.get("command")
+            call.fields["workdir"] = polled.fields.get("workdir")
+
+    def _custom_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self._add_call(line, stamp, payload, {"input": payload.get("input")})
+
+    def _local_shell(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        action = record(payload.get("action"))
+        self._add_call(line, stamp, {**payload, "name": "local_shell"}, action)
+
+    def _hosted_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        given = payload.get("arguments") or payload.get("action")
+        self._add_call(line, stamp, payload, _arguments(given))
+
+    def _hosted_output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self._open = None
+        call = self.run.find_call(payload.get("call_id"))
+        if call is not None:
+            call.result = Result(text="", line=line, ok=payload.get("status") == "completed")
+
+    def _output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self._open = None
+        call = self.run.find_call(payload.get("call_id"))
+        if call is None:
+            self.run.skipped["response_item/output without call"] += 1
+            return
+        earlier = call.result
+        call.result, running = read_output(text(payload.get("output")), line)
+        if call.fields["action"] == "read":
+            call.result = numbered(call.result)
+        if earlier is not None and earlier.exit_code is not None:
+            call.result = patched(
+                call.result, exit_code=earlier.exit_code, ok=earlier.ok,
+                seconds=earlier.seconds or call.result.seconds,
+            )  # fmt: skip
+        if running is not None:
+            self._running.setdefault(running, call)
+        self._finish_polled(call)
+
+    def _finish_polled(self, poll: CallDraft) -> None:
+        """The exit status that a poll brings is the status of the command it polls."""
+        if poll.fields["action"] != "poll" or poll.result is None or poll.result.exit_code is None:
+            return
+        command = self._running.pop(str(poll.arguments.get("session_id")), None)
+        if command is not None and command.result is not None:
+            command.result = patched(
+                command.result, exit_code=poll.result.exit_code, ok=poll.result.ok
+            )
+
+    def _event(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        kind = payload.get("type")
+        if kind == "token_count":
+            self._book(self.meter.token_count(record(payload.get("info"))))
+        elif kind == "item_completed":
+            self._item(line, record(payload.get("item")))
+        elif kind == "task_complete":
+            self._task_complete(line, payload)
+        elif kind == "turn_aborted":
+            self._open, self.over = None, True
+        else:
+            self.run.skipped[f"event_msg/{kind}"] += 1
+
+    def _item(self, line: int, item: dict[str, Any]) -> None:
+        call = self.run.find_call(item.get("id"))
+        if call is None:
+            return
+        if item.get("type") == "CommandExecution":
+            self._command_execution(line, call, item)
+        for child in rows(item.get("receiver_thread_ids"))[:1]:
+            if item.get("tool") == "spawn_agent":
+                call.child = string(child)
+
+    def _command_execution(self, line: int, call: CallDraft, item: dict[str, Any]) -> None:
+        code = item.get("exit_code")
+        if not isinstance(code, int):
+            return
+        before = call.result or Result(text="", line=line)
+        call.result = patched(
+            before, exit_code=code, ok=code == 0, seconds=_seconds(item) or before.seconds
+        )
+
+    def _task_complete(self, line: int, payload: dict[str, Any]) -> None:
+        self._open, self.over = None, True
+        error = string(record(payload.get("error")).get("message"))
+        if error:
+            self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")
+
+    def _token_usage(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        self._book(self.meter.usage_record(payload))
+
+    def _book(self, usage: Any) -> None:
+        if usage is not None and self._last is not None and self._last.usage is None:
+            self._last.usage = usage
+
+    def _compacted(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
+        summary = string(payload.get("message")) or ""
+        last, self._open = self._last, None
+        said = "\n".join(last.said) if last else ""
+        if last and said and not last.calls and summary.endswith(said):
+            self.run.drop(last)
+            self._last = None
+        self.run.compacted(self._name)
+        if summary:
+            self.run.message(self._name, "summary", summary, line)
+
+    _items: ClassVar = {
+        "message": _message,
+        "reasoning": _reasoning,
+        "function_call": _function_call,
+        "custom_tool_call": _custom_call,
+        "function_call_output": _output,
+        "custom_tool_call_output": _output,
+        "local_shell_call": _local_shell,
+        "web_search_call": _hosted_call,
+        "tool_search_call": _hosted_call,
+        "tool_search_output": _hosted_output,
+    }
+    _readers: ClassVar = {
+        "session_meta": _session_meta,
+        "turn_context": _turn_context,
+        "response_item": _response_item,
+        "event_msg": _event,
+        "token_usage_record": _token_usage,
+        "compacted": _compacted,
+    }
+    """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
+
+
+def _arguments(given: Any) -> dict[str, Any]:
+    """Arguments that are logged as a JSON string, or as an object; {} when they are neither."""
+    if isinstance(given, dict):
+        return given
+    if not isinstance(given, str):
+        return {}
+    try:
+        return record(orjson.loads(given))
+    except orjson.JSONDecodeError:
+        return {"input": given}
+
+
+def _seconds(item: dict[str, Any]) -> float | None:
+    duration = record(item.get("duration"))
+    whole, nanos = number(duration.get("secs")), number(duration.get("nanos"))
+    if whole is None:
+        return None
+    return whole + (nanos or 0.0) / 1e9

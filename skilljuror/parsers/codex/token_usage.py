@@ -1,0 +1,81 @@
+"""Token accounting of Codex, old and new (formats.md §3.2).
+
+New files have one token_usage_record per response. Old ones repeat a cumulative total,
+so its differences count, never the sum of the "last" figures.
+"""
+
+from typing import Any
+
+from skilljuror.models.trajectory import Usage
+from skilljuror.parsers.assembly.builders import total_usage
+from skilljuror.parsers.raw_logs.coercion import count, record, rest
+
+_FIELDS = (
+    "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
+    "reasoning_output_tokens",
+)  # fmt: skip
+
+Counts = tuple[int | None, ...]
+"""One number per field, in the order of _FIELDS."""
+
+
+class UsageMeter:
+    """Collects the usage of one thread."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, Usage] = {}
+        self._differences: list[Usage] = []
+        self._before: Counts = ()
+
+    @property
+    def total(self) -> Usage | None:
+        """Usage of the whole thread; None when the log has none."""
+        return total_usage(self._records.values() if self._records else self._differences)
+
+    def usage_record(self, payload: dict[str, Any]) -> Usage | None:
+        """Book a token_usage_record; None for a response booked before."""
+        response = str(payload.get("response_id") or len(self._records))
+        if response in self._records:
+            return None
+        usage = _usage(_counts(record(payload.get("usage"))))
+        self._records[response] = usage
+        return usage
+
+    def token_count(self, info: dict[str, Any]) -> Usage | None:
+        """Book a token_count event; None for a repeated total and where records are kept."""
+        total = _counts(record(info.get("total_token_usage")))
+        if self._records or total[0] is None or total == self._before:
+            return None
+        change = self._change(total, info)
+        self._before = total
+        if not any(change):
+            return None
+        usage = _usage(change)
+        self._differences.append(usage)
+        return usage
+
+    def _change(self, total: Counts, info: dict[str, Any]) -> Counts:
+        """Difference to the total before; after a reset (a resumed thread) the last response."""
+        if not self._before:
+            return total
+        changes: list[int | None] = []
+        for now, before in zip(total, self._before, strict=True):
+            if now is not None and now < (before or 0):
+                return _counts(record(info.get("last_token_usage")))
+            changes.append(None if now is None else now - (before or 0))
+        return tuple(changes)
+
+
+def _counts(usage: dict[str, Any]) -> Counts:
+    return tuple(map(count, map(usage.get, _FIELDS)))
+
+
+def _usage(counts: Counts) -> Usage:
+    total, cached, written, output, reasoning = counts
+    return Usage(
+        input=rest(total, cached, written),
+        cache_write=written,
+        cache_read=cached,
+        output=output,
+        reasoning=reasoning,
+    )

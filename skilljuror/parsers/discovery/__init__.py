@@ -1,0 +1,1 @@
+"""Which files are logs, of which format, and which belong to one run."""

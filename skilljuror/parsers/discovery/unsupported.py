@@ -1,0 +1,42 @@
+"""Logs that are recognised and not read, so that they can be named rather than failed."""
+
+from typing import Any
+
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.raw_logs.coercion import record, rows, string
+from skilljuror.parsers.raw_logs.file_head import peek
+
+_ZIP = b"PK\x03\x04"
+
+
+def name_unread(source: Source) -> str | None:
+    """What a file is that no format reads; None when it is not known either."""
+    if source.head.startswith(_ZIP) and source.path.suffix == ".eval":
+        return "Inspect .eval log"
+    first = peek(source.head).first
+    for name, is_one in _KINDS.items():
+        if first and is_one(first):
+            return name
+    return None
+
+
+def _is_pi(first: dict[str, Any]) -> bool:
+    return first.get("type") == "session" and "cwd" in first and "id" in first
+
+
+def _is_swe_agent(first: dict[str, Any]) -> bool:
+    history = rows(first.get("history"))
+    told = bool(history) and "agent" in record(history[0])
+    return {"trajectory", "environment"} <= set(first) or told
+
+
+def _is_benchflow(first: dict[str, Any]) -> bool:
+    acp = string(first.get("phase")) in {"agent", "verifier"} and "type" in first
+    return acp or {"request", "response"} <= set(first)
+
+
+_KINDS = {
+    "pi session": _is_pi,
+    "SWE-agent .traj": _is_swe_agent,
+    "BenchFlow log": _is_benchflow,
+}

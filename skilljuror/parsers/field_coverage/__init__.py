@@ -1,0 +1,1 @@
+"""Which fields of a log its parser reads, found by changing each."""

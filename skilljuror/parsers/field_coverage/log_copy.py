@@ -1,0 +1,230 @@
+"""A log copied into a folder of its own, where its fields are changed and it is parsed again."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import orjson
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.field_coverage.mutation import (
+    EMPTY,
+    FILE,
+    MARK,
+    Field,
+    LogFile,
+    Place,
+    fields_of,
+    folded_name,
+    other,
+    put,
+    shape,
+    take_out,
+    value_at,
+)
+from skilljuror.parsers.raw_logs.file_head import head_of
+from skilljuror.parsers.read import claims, read
+
+SAMPLE = 12
+"""Occurrences of a field that are changed at one time, each to a value of its own."""
+LINES_PER_KIND = 40
+"""Lines of one kind of record that a copy keeps: a long log becomes a short one."""
+MAX_LINE = 256 << 10
+"""Bytes of a line above which it is left out of the copy."""
+WHOLE = "(whole file)"
+"""Path of a field that stands for a file that is no JSON, or another format's log."""
+
+How = Literal["end", "ahead", "out"]
+"""Another value with the mark at its end, one with the mark ahead of it, or no value at all."""
+
+
+class Occurrence(Struct, frozen=True, order=True):
+    """Where one value stands in a copy."""
+
+    file: int
+    """Number of the file."""
+    entry: int
+    """Number of the record in it."""
+    place: Place
+    """Way down to it; empty for a whole file."""
+
+
+class Outcome(Struct, frozen=True):
+    """What finding and parsing gave."""
+
+    runs: tuple[Trajectory, ...]
+    """The runs; a key that is but a digest of the file's bytes is left out."""
+    problems: tuple[str, ...]
+    """Why a log could not be read."""
+
+    def told(self) -> bytes:
+        """Everything that was read, as JSON; the count of what was not is left out."""
+        return msgspec.json.encode([replace(run, skipped={}) for run in self.runs])
+
+    def holds_mark(self) -> bool:
+        """Whether a changed string stands in what was read."""
+        return MARK.encode() in self.told()
+
+    def weight(self) -> tuple[int, int]:
+        """How much was read: values that are there, and characters of text."""
+        values = characters = 0
+        for _, _, value in fields_of(orjson.loads(self.told())):
+            values += shape(value) not in EMPTY
+            characters += len(value) if isinstance(value, str) else 0
+        return values, characters
+
+
+class CopiedLog:
+    """One log with the files that belong to it."""
+
+    def __init__(self, source: Source, format: str, folder: Path) -> None:
+        self.format = format
+        self.folder = folder
+        files = files_of(source)
+        base = _base(source, files)
+        self.files = [LogFile(folder / path.relative_to(base), path.read_bytes()) for path in files]
+        self.source = Source(
+            folder / source.path.relative_to(base),
+            siblings=tuple(folder / path.relative_to(base) for path in source.siblings),
+        )
+        self._is_folder = source.path.is_dir()
+        self._dirty: set[int] = set()
+        self._write(range(len(self.files)))
+        self._whole = [self._is_whole(file) for file in self.files]
+        self._direct = not any(one.format == format for one in discover([folder]))
+        """Whether the format was asked for where detection would not choose it."""
+
+    def _is_whole(self, file: LogFile) -> bool:
+        """Whether a file is tried as one: no JSON, or in a folder a log of another format."""
+        if not self._is_folder:
+            return not file.readable
+        return not file.readable or bool(claims(Source(file.path, head_of(file.path))))
+
+    def _label(self, file: LogFile) -> str:
+        return folded_name(file.path.relative_to(self.source.path)) if self._is_folder else ""
+
+    def _write(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            file = self.files[number]
+            file.path.parent.mkdir(parents=True, exist_ok=True)
+            file.path.write_bytes(file.data({}))
+
+    def shorten(self) -> None:
+        """Keep some lines of every kind of record, in order."""
+        for file, whole in zip(self.files, self._whole, strict=True):
+            if not whole and len(file.entries) > 1:
+                file.entries = [
+                    entry for entry, number in _numbered(file) if _kept(entry.raw, number)
+                ]
+        self._write(range(len(self.files)))
+
+    def values(self) -> Iterator[tuple[Field, Occurrence, Any]]:
+        """Every value of every file, with where it stands."""
+        for number, file in enumerate(self.files):
+            label = self._label(file)
+            if self._whole[number]:
+                yield Field(label, "", WHOLE), Occurrence(number, 0, ()), FILE
+                continue
+            readable = ((at, one.value) for at, one in enumerate(file.entries) if one.value)
+            for at, record in readable:
+                for field, place, value in fields_of(record, label):
+                    yield field, Occurrence(number, at, place), value
+
+    def places(self) -> dict[Field, list[Occurrence]]:
+        """Some occurrences of every field that hold a value."""
+        found: dict[Field, list[Occurrence]] = {}
+        for field, where, value in self.values():
+            if shape(value) not in EMPTY:
+                held = found.setdefault(field, [])
+                if len(held) < SAMPLE:
+                    held.append(where)
+        return found
+
+    def outcome(self) -> Outcome:
+        """Find and parse the copy as it lies on the disk now."""
+        problems: list[str] = []
+        runs: list[Trajectory] = []
+        for source in self._found():
+            try:
+                runs.extend(map(_comparable, read(source, self.format)))
+            except TrajectoryError as error:
+                problems.append(error.message)
+        return Outcome(tuple(runs), tuple(problems))
+
+    def _found(self) -> list[Source]:
+        if self._direct:
+            return [self.source]
+        return [one.source for one in discover([self.folder]) if one.format == self.format]
+
+    def changed(self, places: Sequence[Occurrence], how: How) -> Outcome:
+        """The outcome with these values changed and all others as they were."""
+        entries: dict[int, dict[int, list[Place]]] = {}
+        for one in sorted(places):
+            entries.setdefault(one.file, {}).setdefault(one.entry, []).append(one.place)
+        self._write(self._dirty - set(entries))
+        self._dirty = set(entries)
+        for number, changes in entries.items():
+            _write_changed(self.files[number], changes, how)
+        return self.outcome()
+
+
+def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: How) -> None:
+    changed: dict[int, bytes] = {}
+    mark = 0
+    for at, places in changes.items():
+        if not places[0]:
+            file.path.unlink(missing_ok=True)
+            return
+        value = orjson.loads(file.entries[at].raw)
+        for place in reversed(places):
+            mark += 1
+            if how == "out":
+                take_out(value, place)
+            else:
+                put(value, place, other(value_at(value, place), mark, ahead=how == "ahead"))
+        changed[at] = orjson.dumps(value)
+    file.path.write_bytes(file.data(changed))
+
+
+def _numbered(file: LogFile) -> Iterator[tuple[Any, int]]:
+    """Every record with its number among those of its kind."""
+    seen: Counter[str] = Counter()
+    for entry in file.entries:
+        kinds = {field.record for field, _, _ in fields_of(entry.value)} if entry.value else ()
+        kind = "|".join(sorted(kinds))
+        seen[kind] += 1
+        yield entry, seen[kind]
+
+
+def _kept(raw: bytes, number: int) -> bool:
+    return number <= LINES_PER_KIND and len(raw) <= MAX_LINE
+
+
+def _comparable(run: Trajectory) -> Trajectory:
+    """The run without names that are but a digest of its file."""
+    named = {"trajectory": run.trajectory, "session": run.session}
+    digests = {name: "file" for name, value in named.items() if (value or "").startswith("file-")}
+    return replace(run, **digests) if digests else run
+
+
+def files_of(source: Source) -> list[Path]:
+    """The files of a log: its own and those read with it, or all of a folder's."""
+    if source.path.is_dir():
+        inside = (path for path in sorted(source.path.rglob("*")) if not path.is_symlink())
+        return [path for path in inside if path.is_file()]
+    return [source.path, *source.siblings]
+
+
+def _base(source: Source, files: Sequence[Path]) -> Path:
+    """One folder above the one that holds them all: parents' names tie files together."""
+    shared = source.path if source.path.is_dir() else source.path.parent
+    while not all(path.is_relative_to(shared) for path in files):
+        shared = shared.parent
+    return shared.parent

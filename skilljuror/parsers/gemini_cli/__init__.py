@@ -1,0 +1,1 @@
+"""Gemini CLI: chat files and the stdout stream."""

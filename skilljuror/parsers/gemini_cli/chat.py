@@ -1,0 +1,228 @@
+"""Gemini CLI chat files: a log of updates, or one older document (formats.md §5.1).
+
+The same message is written again when its calls are done: the last one wins, in the
+place of the first.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.trajectory import Trajectory, Usage
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    RunDraft,
+    StepDraft,
+    is_answered,
+    patched,
+    total_usage,
+)
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.gemini_cli.tool_results import read_result
+from skilljuror.parsers.raw_logs.coercion import count, epoch, record, rest, rows, string, text
+from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.jsonl import JsonLines
+
+_WORKSPACE = "- **Workspace Directories:**\n  - "
+_TEMPORARY = "temporary directory is: "
+
+
+class GeminiChat:
+    """Reads one session and the chats of its sub-agents."""
+
+    format: ClassVar[str] = "gemini-chat"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """The first object has a sessionId and a projectHash."""
+        first = peek(source.head).first
+        return bool(string(first.get("sessionId")) and string(first.get("projectHash")))
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """One trajectory: the main chat, then each sub-agent's."""
+        run = RunDraft()
+        main = _Chat(run, MAIN)
+        main.read(source.path)
+        if main.session is None:
+            problem = f"{str(source.path)!r} has no header with a sessionId"
+            raise TrajectoryError(problem, file=str(source.path))
+        for index, path in enumerate(source.siblings, 1):
+            run.file = index
+            _Chat(run, None).read(path)
+        _join_children(run)
+        run.complete = run.complete and is_answered(run)
+        yield run.freeze(
+            trajectory=main.session,
+            session=main.session,
+            format=self.format,
+            files=tuple(str(path) for path in (source.path, *source.siblings)),
+            agent="gemini-cli",
+            model=next((step.model for step in run.steps if step.model), None),
+            cwd=main.cwd,
+            home=main.home,
+            usage=total_usage(step.usage for step in run.steps),
+        )
+
+
+def _join_children(run: RunDraft) -> None:
+    """Calls of older versions name no chat: the n-th of those started the n-th chat left."""
+    children = list(dict.fromkeys(step.agent for step in run.steps if step.agent != MAIN))
+    calls = [call for step in run.steps for call in step.calls if call.fields["action"] == "agent"]
+    named = {call.child for call in calls}
+    children = [child for child in children if child not in named]
+    calls = [call for call in calls if call.child is None]
+    for call, child in zip(calls, children, strict=False):
+        call.child = child
+
+
+class _Chat:
+    """Reads one file into the run."""
+
+    def __init__(self, run: RunDraft, agent: str | None) -> None:
+        self.run = run
+        self.agent = agent
+        self.session: str | None = None
+        self.cwd: str | None = None
+        self.home: str | None = None
+        self._steps: dict[str, StepDraft] = {}
+        self._said: set[str] = set()
+
+    @property
+    def _name(self) -> str:
+        return self.agent or self.session or "unknown"
+
+    def read(self, path: Path) -> None:
+        """Read every message of one file."""
+        for line, entry in self._messages(path):
+            moment = epoch(entry.get("timestamp"))
+            self.run.seen_at(moment)
+            kind = entry.get("type")
+            if kind == "gemini":
+                self._gemini(line, moment, entry)
+            elif kind == "user":
+                self._user(line, entry)
+            else:
+                self.run.skipped[str(kind)] += 1
+
+    def _messages(self, path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+        """(line, message) in file order, of either shape of file."""
+        lines = JsonLines(path)
+        entries = iter(lines)
+        first = next(entries, None)
+        if first is not None and lines.complete and "messages" not in first[1]:
+            yield from self._updates([first])
+            yield from self._updates(entries)
+            self.run.close(lines)
+            return
+        document = Document(path)
+        self.run.complete = self.run.complete and document.complete
+        self._header(record(document.value))
+        for element in document.elements("messages"):
+            yield element.line, record(element.value)
+
+    def _updates(
+        self, entries: Iterable[tuple[int, dict[str, Any]]]
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        for line, entry in entries:
+            if "$set" in entry:
+                for message in rows(record(entry["$set"]).get("messages")):
+                    yield line, record(message)
+            elif "projectHash" in entry:
+                self._header(entry)
+            elif "id" in entry:
+                yield line, entry
+            else:
+                self.run.skipped["update"] += 1
+
+    def _header(self, entry: dict[str, Any]) -> None:
+        self.session = self.session or string(entry.get("sessionId"))
+        folders = rows(entry.get("directories"))
+        self.cwd = self.cwd or (string(folders[0]) if folders else None)
+
+    def _user(self, line: int, entry: dict[str, Any]) -> None:
+        """A prompt or the workspace's tree; the echo of a tool result is no turn of the user."""
+        key = str(entry.get("id"))
+        if key in self._said:
+            return
+        self._said.add(key)
+        content = entry.get("content")
+        parts = content if isinstance(content, list) else [content]
+        for shown in filter(None, map(text, parts)):
+            if shown.startswith("<session_context>"):
+                self._workspace(shown)
+                self.run.message(self._name, "tree", shown, line)
+            else:
+                self.run.message(self._name, "prompt", shown, line)
+
+    def _workspace(self, shown: str) -> None:
+        place = shown.partition(_WORKSPACE)[2].partition("\n")[0].strip()
+        self.cwd = self.cwd or string(place)
+        temporary = shown.partition(_TEMPORARY)[2].partition("\n")[0]
+        self.home = self.home or string(temporary.partition("/.gemini/")[0].strip())
+
+    def _gemini(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
+        key = string(entry.get("id")) or f"line {line}"
+        step = self._steps.get(key)
+        if step is None:
+            step = self._steps[key] = self.run.step(self._name, line, moment)
+            step.key = string(entry.get("id"))
+        said = text(entry.get("content"))
+        step.said = [said] if said else []
+        step.reasoning = [_thought(record(thought)) for thought in rows(entry.get("thoughts"))]
+        step.model = string(entry.get("model"))
+        step.usage = _usage(record(entry.get("tokens")))
+        known = {call.call_id for call in step.calls}
+        for given in map(record, rows(entry.get("toolCalls"))):
+            if string(given.get("id")) not in known:
+                self._call(line, moment, step, given)
+
+    def _call(
+        self, line: int, moment: float | None, step: StepDraft, given: dict[str, Any]
+    ) -> None:
+        name = string(given.get("name")) or "unknown"
+        call = self.run.call(step, string(given.get("id")), name, record(given.get("args")), line)
+        call.child = string(given.get("agentId"))
+        ended = epoch(given.get("timestamp"))
+        self.run.seen_at(ended)
+        shown, failed = _response(given)
+        if shown is None:
+            return
+        result = read_result(self.run, call, shown, line, failed)
+        seconds = None if ended is None or moment is None else max(0.0, ended - moment)
+        call.result = patched(result, seconds=seconds)
+
+
+def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
+    """(what the model saw, whether it is an error); None for a call without an answer."""
+    shown: list[str] = []
+    failed = string(given.get("status")) in {"error", "cancelled"}
+    for part in rows(given.get("result")):
+        response = record(record(record(part).get("functionResponse")).get("response"))
+        for name in ("output", "error"):
+            if isinstance(response.get(name), str):
+                shown.append(response[name])
+                failed = failed or name == "error"
+    if not shown and given.get("status") is None:
+        return None, False
+    return "\n".join(shown), failed
+
+
+def _thought(thought: dict[str, Any]) -> str:
+    parts = (string(thought.get("subject")), string(thought.get("description")))
+    return ": ".join(part for part in parts if part)
+
+
+def _usage(tokens: dict[str, Any]) -> Usage | None:
+    """Input includes cached tokens, output excludes thoughts."""
+    if not tokens:
+        return None
+    prompt, cached = count(tokens.get("input")), count(tokens.get("cached"))
+    output, thoughts = count(tokens.get("output")), count(tokens.get("thoughts"))
+    return Usage(
+        input=rest(prompt, cached),
+        cache_read=cached,
+        output=None if output is None else output + (thoughts or 0),
+        reasoning=thoughts,
+    )

@@ -1,0 +1,1 @@
+"""Harbor trial folders."""

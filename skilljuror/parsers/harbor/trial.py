@@ -1,0 +1,157 @@
+"""Harbor trial folders: result.json beside agent/ and verifier/ (harness.md A.3).
+
+The agent's most native log that can be read is read with its own format; the trial gives
+it its key and what the log does not say. A trial without a log yields no run at all, and is
+kept with what its result says.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from skilljuror.errors import TrajectoryError
+from skilljuror.models.harbor import HarborResult
+from skilljuror.models.ingest import UnloggedTrial
+from skilljuror.models.trajectory import Outcome, Trajectory, Usage
+from skilljuror.parsers.base import Found, Source
+from skilljuror.parsers.discovery.deduplication import capture, choose
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.harbor.result import in_local_time, is_trial, read_result
+from skilljuror.parsers.raw_logs.coercion import rest
+from skilljuror.parsers.read import parser, read
+
+SLACK_SECONDS = 60.0
+"""How far outside the agent's window a log may lie: clocks of hosts and containers differ."""
+
+
+class HarborTrial:
+    """Reads one trial folder."""
+
+    format: ClassVar[str] = "harbor-trial"
+    native: ClassVar[int] = 0
+
+    def sniff(self, source: Source) -> bool:
+        """A folder whose result.json has a task_name and a trial_name."""
+        return source.path.is_dir() and is_trial(source.path)
+
+    def parse(self, source: Source) -> Iterator[Trajectory]:
+        """The trial's run first; foreign runs of a reused container are left out."""
+        result = read_result(source.path)
+        warnings: list[str] = []
+        runs = _most_native(_logs(source.path), warnings)
+        inside = [run for run in runs if _inside(run, result)]
+        if runs and not inside and in_local_time(source.path):
+            inside = runs
+            warnings.append(
+                "the trial's times have no time zone, so that no log is left out by them"
+            )
+        left_out = len(runs) - len(inside)
+        if left_out:
+            warnings.append(f"{left_out} logs lie outside the agent's execution and are left out")
+        for number, run in enumerate(inside):
+            yield _joined(run, result, number, tuple(warnings))
+
+
+def unlogged(source: Source) -> UnloggedTrial:
+    """What the result of a trial says that left no run. Raises TrajectoryError."""
+    result = read_result(source.path)
+    return UnloggedTrial(
+        trial=result.id,
+        name=result.trial_name,
+        source=str(source.path),
+        format=HarborTrial.format,
+        task=result.task_name,
+        agent=result.agent,
+        agent_version=result.agent_version,
+        model=result.model,
+        started_at=result.started_at,
+        finished_at=result.finished_at,
+        reward=result.reward,
+        exception=result.exception,
+        message=result.message,
+    )
+
+
+def why_unlogged(source: Source) -> str:
+    """Why a trial whose logs can be read has no run."""
+    logs = len(_logs(source.path))
+    if not logs:
+        return "it holds no log of its agent"
+    return f"none of its {logs} logs holds a run of its agent in the time of the trial"
+
+
+def _logs(folder: Path) -> list[Found]:
+    """Every log of the agent, of all steps of a multi-step trial."""
+    homes = [folder / "agent", *sorted(folder.glob("steps/*/agent"))]
+    found = discover([home for home in homes if home.is_dir()])
+    return [one for one in found if one.format not in {None, HarborTrial.format}]
+
+
+def _most_native(logs: list[Found], warnings: list[str]) -> list[Trajectory]:
+    """The runs of the most native kind of log that can be read, the longest first."""
+    failures: list[TrajectoryError] = []
+    ranks = sorted({parser(one.format or "").native for one in logs})
+    for rank in ranks:
+        runs: list[tuple[str, Trajectory]] = []
+        for one in logs:
+            if parser(one.format or "").native == rank:
+                runs.extend(_try(one, failures))
+        if runs:
+            warnings.extend(failure.message for failure in failures)
+            return _distinct(runs)
+    if failures:
+        raise failures[0]
+    return []
+
+
+def _try(one: Found, failures: list[TrajectoryError]) -> list[tuple[str, Trajectory]]:
+    try:
+        runs = list(read(one.source, one.format or ""))
+    except TrajectoryError as failure:
+        failures.append(failure)
+        return []
+    return [(str(one.source.path), run) for run in runs]
+
+
+def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:
+    choices = choose(capture(path, run) for path, run in runs)
+    kept = [run for (_, run), choice in zip(runs, choices, strict=True) if choice.kept]
+    return sorted(kept, key=lambda run: (-len(run.steps), run.trajectory))
+
+
+def _inside(run: Trajectory, result: HarborResult) -> bool:
+    """Whether a run can be the trial's: its time meets the agent's window, where both are known."""
+    if result.agent_window is None or run.started_at is None or run.finished_at is None:
+        return True
+    start, end = result.agent_window
+    return run.started_at <= end + SLACK_SECONDS and run.finished_at >= start - SLACK_SECONDS
+
+
+def _joined(
+    run: Trajectory, result: HarborResult, number: int, warnings: tuple[str, ...]
+) -> Trajectory:
+    return replace(
+        run,
+        trajectory=result.id if number == 0 else f"{result.id}/{run.trajectory}",
+        session=run.session or run.trajectory,
+        agent=run.agent or result.agent,
+        agent_version=run.agent_version or result.agent_version,
+        model=run.model or result.model,
+        usage=run.usage or (_usage(result) if number == 0 else None),
+        warnings=(*run.warnings, *warnings),
+        outcome=Outcome(result.task_name, result.reward, result.exception) if number == 0 else None,
+    )
+
+
+def _usage(result: HarborResult) -> Usage | None:
+    """Harbor's totals, where the log has none."""
+    if result.input_tokens is None and result.output_tokens is None:
+        return None
+    return Usage(
+        input=rest(result.input_tokens, result.cached_tokens),
+        cache_read=result.cached_tokens,
+        output=result.output_tokens,
+        cost_usd=result.cost_usd,
+    )

@@ -1,0 +1,291 @@
+"""Measure the gates on a build: plant drift and harmless changes, and see what is flagged."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import StudyError
+from skilljuror.files import write_record
+from skilljuror.gates.mutations import MUTATIONS
+from skilljuror.gates.target import Site, Target, told
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
+from skilljuror.pipeline.construction.audit import audit
+from skilljuror.pipeline.construction.build import load_build, source_of
+from skilljuror.pipeline.construction.builds import builds_at, refresh_builds
+from skilljuror.pipeline.construction.target import RECORD, VARIANTS
+from skilljuror.pipeline.workers.pool import each
+from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.stats.rates import wilson
+
+SOURCE = "origin"
+"""The variant of a build that stands for its source."""
+UNCHANGED = "none"
+"""The mutation that changes nothing: a check on the gates, and no harmless edit."""
+_SHOWN = 200
+
+
+def assay(
+    build: Path,
+    policy: str = "llm",
+    *,
+    sites: int = 2,
+    seed: int = 0,
+    source: Path | None = None,
+) -> AssayReport:
+    """Change the variants of a build in every known way and count what the gates flag.
+
+    Of each mutation up to `sites` places per variant are chosen by `seed`. A mutant counts as
+    flagged when its verdict is not pass after the findings of the unchanged variant are waived.
+    Equivalent mutants, which say the same line by line without white space, list markers and
+    emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
+    put together from a variant and its plan. Raises StudyError for a folder that holds no build.
+    """
+    record = load_build(build)
+    made = {
+        one.variant: load_bundle(build / VARIANTS / one.variant, record.name)
+        for one in record.variants
+    }
+    parent = load_bundle(source, record.name) if source else _source(build, record, made)
+    tally = _Tally()
+    judged = {parent.digest}
+    for name in sorted(one.variant for one in record.variants if not one.expected_findings):
+        variant = made[name]
+        if variant.digest not in judged:
+            judged.add(variant.digest)
+            tally.add(_trials(parent, variant, name, (policy, sites, seed)), name)
+    return tally.report(record.name, policy, sites, seed)
+
+
+def _source(build: Path, record: BuildRecord, made: dict[str, Bundle]) -> Bundle:
+    found = made.get(SOURCE) or source_of(record, made)
+    if found is None:
+        raise StudyError(
+            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(sorted(made))}, and no plan"
+            " tells the source from these; build it with them",
+            file=str(build),
+        )
+    return found
+
+
+Trial = tuple[str, Site, AuditResult | None]
+"""Mutation, place, and the answer; None for an equivalent mutant."""
+
+
+def _trials(
+    parent: Bundle, variant: Bundle, kind: str, options: tuple[str, int, int]
+) -> Iterator[Trial]:
+    policy, count, seed = options
+    waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
+    target = Target(variant, seed)
+    said = told(variant)
+    for name, mutation in MUTATIONS.items():
+        for site in target.choose(name, tuple(mutation.sites(target)), count):
+            mutant = target.mutant(site)
+            same = mutation.drift and told(mutant) == said
+            yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
+
+
+class _Tally:
+    """Counts of every mutation."""
+
+    def __init__(self) -> None:
+        self.mutants: Counter[str] = Counter()
+        self.equivalent: Counter[str] = Counter()
+        self.flagged: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.rules: Counter[tuple[str, str]] = Counter()
+        self.slips: list[AssaySlip] = []
+
+    def add(self, trials: Iterable[Trial], variant: str) -> None:
+        """Count the trials of one variant."""
+        for name, site, result in trials:
+            if result is None:
+                self.equivalent[name] += 1
+                continue
+            rules = sorted({f.rule for f in result.own if f.id not in result.waived})
+            self.mutants[name] += 1
+            self.flagged[name] += result.verdict != "pass"
+            self.failed[name] += result.verdict == "fail"
+            self.rules.update((name, rule) for rule in rules)
+            if (result.verdict != "pass") is not MUTATIONS[name].drift:
+                self.slips.append(_slip(name, site, variant, result, rules))
+
+    def report(self, name: str, policy: str, sites: int, seed: int) -> AssayReport:
+        """The counts as a record."""
+        rows = tuple(self._row(mutation) for mutation in MUTATIONS)
+        return AssayReport(
+            name=name, policy=policy, seed=seed, sites=sites, rows=rows, slips=tuple(self.slips)
+        )
+
+    def _row(self, name: str) -> AssayRow:
+        rules = {rule: n for (mutation, rule), n in sorted(self.rules.items()) if mutation == name}
+        counts = (self.mutants[name], self.equivalent[name], self.flagged[name], self.failed[name])
+        return _row(name, counts, rules)
+
+
+def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) -> AssayRow:
+    mutants, equivalent, flagged, failed = counts
+    rate = flagged / mutants if mutants else None
+    interval = wilson(rate, mutants) if rate is not None else None
+    return AssayRow(
+        mutation=name, drift=MUTATIONS[name].drift, mutants=mutants, equivalent=equivalent,
+        flagged=flagged, failed=failed, rate=rate, rules=rules,
+        low=interval.interval.low if interval else None,
+        high=interval.interval.high if interval else None,
+    )  # fmt: skip
+
+
+def _slip(
+    name: str, site: Site, variant: str, result: AuditResult, rules: Sequence[str]
+) -> AssaySlip:
+    return AssaySlip(
+        mutation=name, variant=variant, file=site.path, line=site.line,
+        before=site.before[:_SHOWN], after=site.after[:_SHOWN],
+        verdict=result.verdict, rules=tuple(rules),
+    )  # fmt: skip
+
+
+def pooled(reports: Sequence[AssayReport]) -> AssayReport:
+    """The counts of several builds together. Raises StudyError without a report."""
+    if not reports:
+        raise StudyError("there is no assay to pool; run assay on a build first")
+    first = reports[0]
+    rows = []
+    for name in MUTATIONS:
+        mine = [row for report in reports for row in report.rows if row.mutation == name]
+        rules: Counter[str] = Counter()
+        for row in mine:
+            rules.update(row.rules)
+        counts = (
+            sum(row.mutants for row in mine), sum(row.equivalent for row in mine),
+            sum(row.flagged for row in mine), sum(row.failed for row in mine),
+        )  # fmt: skip
+        rows.append(_row(name, counts, dict(sorted(rules.items()))))
+    slips = tuple(slip for report in reports for slip in report.slips)
+    return AssayReport(
+        name=f"{len(reports)} sources", policy=first.policy, seed=first.seed, sites=first.sites,
+        rows=tuple(rows), slips=slips,
+    )  # fmt: skip
+
+
+class Planting(NamedTuple):
+    """What is planted, and how it is judged."""
+
+    policy: str = "llm"
+    """Named policy of the verdicts."""
+    sites: int = 2
+    """Most places per mutation and variant."""
+    seed: int = 0
+    """Seed of the choice of places."""
+
+
+USUAL = Planting()
+"""What is planted where nobody says otherwise."""
+
+
+class _Work(NamedTuple):
+    build: Path
+    planting: Planting = USUAL
+    source: Path | None = None
+
+
+def assay_many(
+    folders: Sequence[Path],
+    planting: Planting = USUAL,
+    *,
+    jobs: int = 1,
+    keep: bool = False,
+    progress: Listener = silent,
+) -> AssayReport:
+    """One report over builds, over folders that hold builds, or over studies.
+
+    Builds of one source with the same variants are measured and counted once. With `keep`, the
+    counts go into the record of every build, and into the databases that hold it. Raises StudyError
+    for a folder without a build.
+    """
+    builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
+    measured = list(_measured([_Work(build, planting) for build in builds], jobs, progress))
+    if keep:
+        for twins, report in measured:
+            for build in twins:
+                _keep(build, report)
+        refresh_builds(builds)
+    reports = [report for _, report in sorted(measured, key=lambda one: builds.index(one[0][0]))]
+    return reports[0] if len(reports) == 1 else pooled(reports)
+
+
+def keep_assays(
+    sources: Mapping[Path, Path | None],
+    planting: Planting = USUAL,
+    *,
+    jobs: int = 1,
+    progress: Listener = silent,
+) -> dict[Path, BuildRecord]:
+    """Measure the gates on builds and put the counts into their records (build.json).
+
+    `sources` maps each build to its source; None where the build itself must give it.
+    """
+    work = [_Work(build, planting, source) for build, source in sources.items()]
+    return {
+        build: _keep(build, report)
+        for twins, report in _measured(work, jobs, progress)
+        for build in twins
+    }
+
+
+def _measured(
+    work: Sequence[_Work], jobs: int, progress: Listener
+) -> Iterator[tuple[list[Path], AssayReport]]:
+    """(builds, their report) for builds of one source with the same variants, as they are done."""
+    twins: dict[tuple[int, tuple[str, ...]], list[_Work]] = {}
+    for one in work:
+        twins.setdefault(_content(load_build(one.build)), []).append(one)
+    largest_first = sorted(twins, reverse=True)
+    groups = {twins[key][0]: [one.build for one in twins[key]] for key in largest_first}
+    done = 0
+    for first, report in each(_assay_one, groups, min(jobs, len(groups))):
+        done += len(groups[first])
+        progress(Progress("assay", done, len(work), report.name))
+        yield groups[first], report
+
+
+def _content(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
+    """The size of a source, and what says that two builds are of it and hold the same variants."""
+    told = (f"{one.variant} {one.tree_digest}" for one in (record.source, *record.variants))
+    return record.source.tokens, tuple(sorted(told))
+
+
+def _assay_one(work: _Work) -> AssayReport:
+    policy, sites, seed = work.planting
+    return assay(work.build, policy, sites=sites, seed=seed, source=work.source)
+
+
+def _keep(build: Path, report: AssayReport) -> BuildRecord:
+    record = load_build(build)
+    told = report.model_copy(update={"name": record.name})
+    kept = told.model_dump(mode="json", exclude={"slips"})
+    record = record.model_copy(update={"assay": kept})
+    write_record(build / RECORD, record)
+    return record
+
+
+def power(report: AssayReport) -> str:
+    """The measured power in one sentence, over edits: a variant judged again as it is does not count."""
+    drift = [row for row in report.rows if row.drift]
+    harmless = [row for row in report.rows if not row.drift and row.mutation != UNCHANGED]
+    planted, caught = sum(row.mutants for row in drift), sum(row.flagged for row in drift)
+    edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
+    if not planted:
+        return "no drift could be planted: this source gives the audit nothing to miss"
+    share = wilson(caught / planted, planted)
+    between = (
+        f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
+    )
+    return (
+        f"this audit caught {caught} of {planted} planted drifts{between}"
+        f" and flagged {flagged} of {edits} harmless edits"
+    )

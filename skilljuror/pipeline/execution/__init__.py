@@ -1,0 +1,1 @@
+"""Running the trials of a study."""

@@ -1,0 +1,101 @@
+"""One run at a time in a study's folder, and no leftovers of a run that was killed."""
+
+import fcntl
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from skilljuror.errors import StudyError
+from skilljuror.files import RunFolder
+from skilljuror.harnesses.sandbox import remove_tree
+from skilljuror.pipeline.execution.worker import STAGING
+
+SCRATCH = "skilljuror-run-"
+_WAIT = 12.0
+"""Seconds that the workers of a killed run get to stop."""
+
+
+@contextmanager
+def only_run(folder: RunFolder) -> Iterator[Path]:
+    """Hold the study's folder alone and hand out a scratch folder for sandboxes.
+
+    Raises StudyError while another run is under way.
+    """
+    folder.trials.mkdir(parents=True, exist_ok=True)
+    with (folder.root / ".run.lock").open("a+b") as lock:
+        if not _taken(lock):
+            raise StudyError(
+                f"another run of {str(folder.root)!r} is under way (process {_owner(lock)});"
+                " wait for it, or stop it and run again",
+                file=str(folder.root),
+            )
+        _clean(folder, lock)
+        scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
+        _write(lock, {"pid": os.getpid(), "scratch": str(scratch)})
+        try:
+            yield scratch
+        finally:
+            remove_tree(scratch)
+            _write(lock, {})
+
+
+def workers_lock(folder: RunFolder) -> Path:
+    """The file every worker holds while it lives."""
+    return folder.root / ".workers.lock"
+
+
+def _taken(lock: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _clean(folder: RunFolder, lock: IO[bytes]) -> None:
+    """Wait for the workers of a killed run to be gone, then remove what it left half done."""
+    _await_workers(folder)
+    for entry in folder.trials.iterdir():
+        if entry.name.startswith(STAGING):
+            remove_tree(entry)
+    scratch = Path(str(_read(lock).get("scratch", "")))
+    if scratch.name.startswith(SCRATCH) and scratch.is_dir() and not scratch.is_symlink():
+        remove_tree(scratch)
+
+
+def _await_workers(folder: RunFolder) -> None:
+    until = time.monotonic() + _WAIT
+    with workers_lock(folder).open("ab") as lock:
+        while not _taken(lock):
+            if time.monotonic() > until:
+                raise StudyError(
+                    f"workers of an earlier run of {str(folder.root)!r} do not stop;"
+                    " end them and run again",
+                    file=str(folder.root),
+                )
+            time.sleep(0.02)
+
+
+def _owner(lock: IO[bytes]) -> object:
+    return _read(lock).get("pid", "unknown")
+
+
+def _read(lock: IO[bytes]) -> dict[str, object]:
+    lock.seek(0)
+    try:
+        value = json.loads(lock.read() or b"{}")
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _write(lock: IO[bytes], value: dict[str, object]) -> None:
+    lock.seek(0)
+    lock.truncate()
+    lock.write(json.dumps(value).encode())
+    lock.flush()

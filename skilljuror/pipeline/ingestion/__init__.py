@@ -1,0 +1,1 @@
+"""Logs and trials into the database."""

@@ -1,0 +1,257 @@
+"""Foreign logs: which files are captures of one run, and reading one run again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.errors import StudyError, TrajectoryError
+from skilljuror.metrics import METRICS
+from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers import FORMATS
+from skilljuror.parsers.base import Found
+from skilljuror.parsers.discovery.deduplication import Capture, Choice, capture, choose
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.harbor.result import is_trial
+from skilljuror.parsers.harbor.trial import HarborTrial, unlogged, why_unlogged
+from skilljuror.parsers.read import parser, read
+from skilljuror.pipeline.ingestion.analysis import analyse
+from skilljuror.registry import resolve
+from skilljuror.store.runs import RunColumns, run_columns
+
+HELD_BYTES = 16 << 20
+"""Bytes of a session's captures that a worker holds parsed at one time."""
+PORTION_BYTES = 2 << 20
+"""Bytes of logs that a worker is handed at one time, unless a single run is bigger."""
+PORTION_GROUPS = 32
+"""Runs that a worker is handed at one time."""
+NO_RUN = "it holds no run"
+"""Reason of a source that was read and gives nothing to count."""
+KEPT = "what its result says is kept"
+"""What the reason of a trial without a run goes on to say."""
+BRANCH = "~"
+"""Parts the key of a run from the name of its branch."""
+_LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+
+
+class LogGroup(Struct, frozen=True):
+    """Sources that may be captures of one run; one unit of work."""
+
+    found: tuple[Found, ...]
+    """The sources, each claimed by a format."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files; a folder counts none."""
+        return sum(one.size or 0 for one in self.found)
+
+
+class ReadLogs(Struct, frozen=True):
+    """What became of a portion."""
+
+    sources: tuple[SourceRow, ...]
+    """Every file of its groups."""
+    runs: RunColumns
+    """The runs to count, each once."""
+    parts: tuple[str, ...] = ()
+    """Files that were read as parts of these (sub-agents, continuations)."""
+    unlogged: tuple[UnloggedTrial, ...] = ()
+    """Trials that left no run."""
+
+
+class LogEvents(Struct, frozen=True):
+    """The resource events of one run, or why a file has none."""
+
+    source: str
+    """Main raw log of the run, which the lines of its events count in; else the file."""
+    events: tuple[ResourceEvent, ...] = ()
+    """The events, in order of occurrence."""
+    problem: str | None = None
+    """Why the file cannot be read; None when it can."""
+
+
+def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> Iterator[LogEvents]:
+    """The resource events of logs, run by run as they are read, in the order of discovery.
+
+    A file that was named is always told. Of files found in folders each run is told once,
+    and those that no format claims are passed over.
+    """
+    found = discover(paths)
+    for one in found:
+        if one.format is None and one.named:
+            yield LogEvents(str(one.source.path), problem=one.problem)
+    named = [LogGroup((one,)) for one in found if one.format and one.named]
+    for group in (*named, *group_captures(one for one in found if one.format and not one.named)):
+        rows, runs = _runs(group)
+        for row in rows:
+            if row.status == "error":
+                yield LogEvents(row.path, problem=row.reason)
+        for choice, parsed in runs:
+            if choice.kept:
+                found_events = attribute(_kept(choice, parsed), manifest).events
+                yield LogEvents(choice.capture.source, found_events)
+
+
+def group_captures(found: Iterable[Found]) -> list[LogGroup]:
+    """Sources grouped by the session their first bytes name; in order of the first of each."""
+    groups: dict[str, list[Found]] = {}
+    for one in found:
+        groups.setdefault(session_hint(one), []).append(one)
+    return [LogGroup(tuple(members)) for members in groups.values()]
+
+
+class _Place(Struct, frozen=True):
+    """A run that was parsed and is not held."""
+
+    found: Found
+    """Its source."""
+    at: int
+    """Its number among the runs of the source."""
+
+
+def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
+    """Groups shared out: many small ones travel together, a big one alone."""
+    portion: list[LogGroup] = []
+    room = PORTION_BYTES
+    for group in groups:
+        size = group.size
+        if portion and (size > room or len(portion) == PORTION_GROUPS):
+            yield tuple(portion)
+            portion, room = [], PORTION_BYTES
+        portion.append(group)
+        room -= size
+    if portion:
+        yield tuple(portion)
+
+
+def ready() -> None:
+    """Load what reading takes."""
+    for name in FORMATS:
+        parser(name)
+    for family in METRICS:
+        resolve(METRICS, family, "metric")
+
+
+def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) -> ReadLogs:
+    """Read groups one after another; what crosses from a worker to the main process."""
+    sources: list[SourceRow] = []
+    counted: list[Ingested] = []
+    alone: list[UnloggedTrial] = []
+    for group in groups:
+        rows, runs = _read_group(group, count_tokens=count_tokens)
+        counted += runs
+        for found, row in zip(group.found, rows, strict=True):
+            told, trial = _without_run(found, row)
+            sources.append(told)
+            alone += [trial] if trial else []
+    parts = [str(path) for group in groups for one in group.found for path in one.source.siblings]
+    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone))
+
+
+def session_hint(found: Found) -> str:
+    """The session that a source's first bytes name; its path where they name none."""
+    return found.session or str(found.source.path)
+
+
+def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow], list[Ingested]]:
+    """Parse a group, count each run once and analyse what is counted."""
+    rows, runs = _runs(group)
+    counted: list[Ingested] = []
+    lost: dict[str, str] = {}
+    for choice, parsed in runs:
+        if choice.kept:
+            run = _kept(choice, parsed)
+            counted.append(analyse(choice.key, run, count_tokens=count_tokens))
+        else:
+            lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+    winners = {run.trajectory.source for run in counted if run.trajectory}
+    return [_settled(row, lost, winners) for row in rows], counted
+
+
+def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory | _Place]]]:
+    """A row per file, and every run in the group with what becomes of it.
+
+    Captures that are big together are not held together: of those only places are told.
+    """
+    held = len(group.found) == 1 or group.size <= HELD_BYTES
+    rows: list[SourceRow] = []
+    parsed: list[Trajectory | _Place] = []
+    captures: list[Capture] = []
+    for found in group.found:
+        runs, row = _parse(found)
+        rows.append(row)
+        alone = len(group.found) == len(runs) == 1
+        captures.extend([capture(row.path, run, alone=alone) for run in runs])
+        parsed.extend(runs if held else (_Place(found, at) for at in range(len(runs))))
+    return rows, list(zip(choose(captures), parsed, strict=True))
+
+
+def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
+    """A run to count, under the key of its branch; parsed again where it was not held."""
+    if isinstance(parsed, _Place):
+        runs = read(parsed.found.source, parsed.found.format or "")
+        parsed = next(islice(runs, parsed.at, None))
+    return replace(parsed, trajectory=choice.key)
+
+
+def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
+    path, name = str(found.source.path), found.format or ""
+    try:
+        runs = list(read(found.source, name))
+    except TrajectoryError as error:
+        return [], SourceRow(path, "error", name, error.message, found.size)
+    reason = None if runs else NO_RUN
+    return runs, SourceRow(path, "parsed", name, reason, found.size)
+
+
+def _without_run(found: Found, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
+    """The row of a source, and its trial where it is the folder of one that left no run."""
+    if found.format != HarborTrial.format or row.reason is None:
+        return row, None
+    try:
+        trial = unlogged(found.source)
+    except TrajectoryError:
+        return row, None
+    why = why_unlogged(found.source) if row.reason == NO_RUN else row.reason
+    return replace(row, reason=f"{why}; {KEPT}"), trial
+
+
+def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceRow:
+    if row.path in lost and row.path not in winners:
+        return replace(row, status="duplicate", reason=lost[row.path])
+    return row
+
+
+def read_logged(database: Path, name: str) -> Trajectory:
+    """One ingested foreign run, read again from its raw log; `name` may be a unique beginning.
+
+    Raises StudyError when it is not there, TrajectoryError when its log has gone.
+    """
+    from skilljuror.queries.run import run  # workers read logs and never load the database
+
+    rows = [row for row in run(database, _LOGGED).records() if row["trajectory"].startswith(name)]
+    exact = [row for row in rows if row["trajectory"] == name]
+    if len(exact or rows) != 1:
+        what = "no run" if not rows else f"{len(rows)} runs"
+        raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
+    row = (exact or rows)[0]
+    key = str(row["trajectory"])
+    for found in discover(_holders(Path(row["source"]))):
+        for trajectory in read(found.source, found.format) if found.format else ():
+            if trajectory.trajectory == key.partition(BRANCH)[0]:
+                return replace(trajectory, trajectory=key)
+    raise TrajectoryError(
+        f"the log of {key!r} has gone or changed; ingest it again",
+        file=row["source"],
+    )
+
+
+def _holders(log: Path) -> list[Path]:
+    """The log, or the trial folder that it lies in and takes its key from."""
+    trials = [folder for folder in list(log.parents)[:8] if is_trial(folder)]
+    return trials[:1] or [log]

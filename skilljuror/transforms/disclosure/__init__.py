@@ -1,0 +1,1 @@
+"""One flat text into a root and the files it routes to."""

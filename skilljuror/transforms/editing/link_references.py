@@ -1,0 +1,127 @@
+"""Link reference definitions and footnotes: labels that reach across merged or split texts."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+from skilljuror.knowledge.markdown.block_index import Document, document_of
+from skilljuror.models.plan import Copy, Generated
+from skilljuror.transforms.editing.page_builder import Page
+
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+_FOOTNOTE = re.compile(r"^ {0,3}\[(\^[^\[\]\s]+)\]:")
+
+
+class Labels:
+    """Labels of the texts on one page; a text fits when no label of one reaches another."""
+
+    def __init__(self) -> None:
+        self.defined: set[str] = set()
+        self.used: set[str] = set()
+        self.empty = True
+
+    def fits(self, lines: Sequence[str]) -> bool:
+        """Whether the text can join without capturing, or being captured by, another's label."""
+        defined, used = defined_labels(lines), used_labels(lines)
+        return not (defined & (self.used | self.defined)) and not (used & self.defined)
+
+    def add(self, lines: Sequence[str]) -> None:
+        """Remember a text that joined the page."""
+        self.defined |= defined_labels(lines)
+        self.used |= used_labels(lines)
+        self.empty = False
+
+
+def folded_label(label: str) -> str:
+    """A label as it is compared: white space folded, case folded both ways."""
+    return " ".join(label.split()).lower().upper()
+
+
+def defined_labels(lines: Sequence[str]) -> set[str]:
+    """Labels that the text defines: link references and footnotes."""
+    if not any("]:" in line for line in lines):
+        return set()
+    document = document_of(tuple(lines))
+    return {label for label, _, _ in _definitions(document)}
+
+
+def used_labels(lines: Sequence[str]) -> set[str]:
+    """Everything in square brackets, code included: a superset of the labels used."""
+    return {folded_label(label) for label in _BRACKETS.findall("\n".join(lines))}
+
+
+def _definitions(document: Document) -> Iterator[tuple[str, int, int]]:
+    """(label, first line, end) of every definition, then of every footnote that is none."""
+    links = [(one.key, one.start, one.end) for one in document.definitions]
+    yield from links
+    known = {label for label, _, _ in links}
+    for block in document.blocks:
+        if block.kind == "paragraph_open":
+            note = _FOOTNOTE.match(document.lines[block.start])
+            if note and folded_label(note[1]) not in known:
+                yield folded_label(note[1]), block.start, block.end
+
+
+Line = Callable[[int, str], str]
+"""(0-based line of the flat file, page) -> the line as it should stand on that page."""
+
+
+def supply(page: Page, flat: Document, line: Line) -> None:
+    """Add to a page the definitions that its labels had in the flat file and lost by moving.
+
+    They go to its end; where the page has another definition of the label, which never counted,
+    they go to its start, since the first of a label counts.
+    """
+    wanted = _lost(page, flat)
+    if not wanted:
+        return
+    own = defined_labels(page.lines)
+    last = [place for label, place in wanted if label not in own]
+    first = [place for label, place in wanted if label in own]
+    if last:
+        page.gap()
+        for start, end in last:
+            for text in _texts(flat, start, end, page.path, line):
+                page.make("definition", line=text)
+    if first:
+        texts = [text for place in first for text in _texts(flat, *place, page.path, line)]
+        page.insert(_opening(page), [("definition", {"line": text}) for text in texts])
+
+
+def _lost(page: Page, flat: Document) -> list[tuple[str, tuple[int, int]]]:
+    """Labels used on the page whose first definition in the flat file did not come along."""
+    used = used_labels(page.lines)
+    carried = {
+        number
+        for piece in page.pieces
+        if isinstance(piece, Copy)
+        for number in range(piece.start - 1, piece.end)
+    }
+    counts: dict[str, tuple[int, int]] = {}
+    for label, start, end in _definitions(flat):
+        counts.setdefault(label, (start, end))
+    return [
+        (label, place)
+        for label, place in counts.items()
+        if label in used and place[0] not in carried
+    ]
+
+
+def _texts(flat: Document, start: int, end: int, page: str, line: Line) -> list[str]:
+    """The lines of a definition, out of any quote or list it stood in."""
+    return [_bare(line(number, page)) for number in range(start, min(end, len(flat.lines)))]
+
+
+def _bare(text: str) -> str:
+    place = text.find("[")
+    lead = text[:place] if place > 0 else ""
+    return text[place:] if lead and not lead.strip(" >-*+0123456789.)") else text.strip()
+
+
+def _opening(page: Page) -> int:
+    """Number of pieces before the text of the page: its frontmatter."""
+    first = page.pieces[0] if page.pieces else None
+    skip = page.sources.document(first.source).skip if isinstance(first, Copy) else 0
+    whole = isinstance(first, Copy) and skip > 0 and (first.start, first.end) == (1, skip)
+    if isinstance(first, Generated) or not whole:
+        return 0
+    return 1

@@ -1,0 +1,82 @@
+"""Link targets inside lines: found outside code, replaced without touching anything else."""
+
+import re
+from collections.abc import Callable, Iterator
+from posixpath import dirname, join, normpath, relpath
+from urllib.parse import quote, unquote
+
+from skilljuror.knowledge.markdown.inline_text import bare_target, target_spans
+
+_SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
+_TICKS = re.compile(r"`+")
+
+Rewrite = Callable[[str], str | None]
+"""A link target -> its replacement, or None to leave it."""
+
+
+def rewrite_links(line: str, rewrite: Rewrite) -> str:
+    """The line with every local link target replaced that `rewrite` wants replaced."""
+    parts, place = [], 0
+    for start, end in sorted(_spans(line)):
+        target = line[start:end]
+        new = rewrite(bare_target(target))
+        if new is not None:
+            parts += [line[place:start], f"<{new}>" if target.startswith("<") else new]
+            place = end
+    return "".join([*parts, line[place:]])
+
+
+def link_spans(line: str) -> list[tuple[int, int]]:
+    """Where link targets stand in the line."""
+    return sorted(_spans(line))
+
+
+def _spans(line: str) -> Iterator[tuple[int, int]]:
+    if "](" not in line and "]:" not in line:
+        return
+    code = _code_spans(line)
+    for first, last in target_spans(line):
+        if not any(start <= first < end for start, end in code):
+            yield first, last
+
+
+def _code_spans(line: str) -> list[tuple[int, int]]:
+    """Code spans that open and close within the line."""
+    runs = [match.span() for match in _TICKS.finditer(line)]
+    spans, number = [], 0
+    while number < len(runs):
+        size = runs[number][1] - runs[number][0]
+        closing = (
+            other
+            for other in range(number + 1, len(runs))
+            if runs[other][1] - runs[other][0] == size
+        )
+        last = next(closing, None)
+        if last is not None:
+            spans.append((runs[number][0], runs[last][1]))
+            number = last
+        number += 1
+    return spans
+
+
+def is_local(target: str) -> bool:
+    """Whether a link target names a file of the bundle or an anchor."""
+    return bool(target) and not _SCHEME.match(target) and not target.startswith(("/", "<", "{"))
+
+
+def split_target(target: str) -> tuple[str, str]:
+    """(path, anchor) of a local target, percent escapes undone."""
+    path, _, anchor = target.partition("#")
+    return unquote(path), unquote(anchor)
+
+
+def resolve_from(source: str, path: str) -> str:
+    """The bundle path that a relative link in `source` names."""
+    return normpath(join(dirname(source), path))
+
+
+def link_between(source: str, target: str, anchor: str = "") -> str:
+    """A relative link from one file to another."""
+    here = source == target and bool(anchor)
+    path = "" if here else quote(relpath(target, dirname(source) or "."))
+    return f"{path}#{quote(anchor, safe='-_')}" if anchor else path

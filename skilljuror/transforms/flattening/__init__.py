@@ -1,0 +1,1 @@
+"""Many files into one flat SKILL.md."""

@@ -1,0 +1,78 @@
+"""Names and descriptions of a skill that is made out of several."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from skilljuror.knowledge.plans.block_inventory import words
+from skilljuror.knowledge.markdown.block_index import Document, plain
+from skilljuror.models.bundle import Skill
+
+MAX_DESCRIPTION = 1024
+MAX_NAME = 64
+_STOPS = (". ", "; ", ", ", " ")
+
+
+def skill_slug(text: str) -> str:
+    """A valid skill name: lower-case letters, digits and single hyphens."""
+    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_NAME].rstrip("-")
+    return name or "skill"
+
+
+def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
+    """The descriptions one after the other; each cut at a sentence when they do not fit."""
+    whole = " ".join(descriptions)
+    if len(whole) <= limit:
+        return whole
+    share = max(40, (limit + 1) // max(1, len(descriptions)) - 1)
+    spare = sum(max(0, share - len(one)) for one in descriptions)
+    long = sum(1 for one in descriptions if len(one) > share)
+    share += spare // max(1, long)
+    told = " ".join(filter(None, (cut(one, share) for one in descriptions)))
+    return _at_word(told, limit)
+
+
+def cut(text: str, limit: int) -> str:
+    """The text up to the last sentence, clause or word that fits."""
+    if len(text) <= limit:
+        return text
+    head = text[: limit + 1]
+    for stop in _STOPS:
+        place = head.rfind(stop)
+        if place > limit * 0.4:
+            return head[: place + 1].rstrip(" ,;")
+    return _at_word(text, limit)
+
+
+def _at_word(text: str, limit: int) -> str:
+    """The text up to the end of the last whole word that fits; "" when none does. A writing without
+    blanks is cut at its marks."""
+    end = min(limit, len(text))
+    while 0 < end < len(text) and _is_inside(text, end):
+        end -= 1
+    return text[:end].rstrip()
+
+
+def _is_inside(text: str, place: int) -> bool:
+    return all(char.isalnum() or char == "_" for char in text[place - 1 : place + 1])
+
+
+def quoted(description: str) -> str:
+    """The description as a double-quoted YAML scalar on one line, without `---` inside."""
+    safe = re.sub(r"-{3,}", "--", description)
+    shown = json.dumps(safe, ensure_ascii=False)
+    return "".join(
+        char if char.isprintable() or char == " " else f"\\u{ord(char):04x}" for char in shown
+    )
+
+
+def description_of(skill: Skill, lines: Sequence[str]) -> str:
+    """The skill's description; without one, or where its file spells it in other words, as an
+    escaped line break does, its first paragraph, its first heading or its name."""
+    if skill.description and words([skill.description]) <= words(lines):
+        return skill.description
+    document = Document(lines)
+    first = document.paragraph(0, len(document.lines))
+    told = plain(first) if first else next((plain(one.title) for one in document.headings), "")
+    return cut(told or PurePosixPath(skill.directory).name, 300)

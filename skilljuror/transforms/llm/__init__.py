@@ -1,0 +1,1 @@
+"""Layouts in which a language model takes part."""

@@ -1,0 +1,168 @@
+"""baseline and pd by rewriting: a model that follows a transformation Skill writes the Markdown.
+
+This is the method of the paper that the layouts come from. Nothing here proves that the text says
+the same; that is for the gates. Everything that is not Markdown, and the frontmatter, is taken
+from the source byte for byte.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.llm import Message, ModelDoor, as_data
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.record import Record
+from skilljuror.transforms.llm.assignment_schema import told
+from skilljuror.transforms.llm.rewrite_request import Brief, disclosed_brief, flat_brief
+from skilljuror.transforms.llm.embedded_files import expanded_page, placement_problems
+from skilljuror.transforms.llm.prompts import Prompt
+
+ROOT = "SKILL.md"
+BRIEFS: Mapping[str, Callable[[Bundle], Brief]] = {
+    "baseline": flat_brief,
+    "pd": disclosed_brief,
+}
+"""The layouts that can be written, and what each starts from."""
+_REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
+_SHOWN = 80
+
+
+class WrittenFile(Record):
+    """One Markdown file of a variant."""
+
+    path: str
+    """Path below the skill's folder."""
+    text: str
+    """All of its text, for SKILL.md without the frontmatter."""
+
+
+class Written(Record):
+    """A variant as a model wrote it."""
+
+    files: tuple[WrittenFile, ...]
+    """Its Markdown files; every other file comes from the source."""
+
+
+class Rewriter:
+    """Has one layout written."""
+
+    def __init__(self, door: ModelDoor, prompt: Prompt, variant: str) -> None:
+        """`prompt` is the transformation Skill that the model follows; `variant` one of BRIEFS."""
+        self.door = door
+        self.prompt = prompt
+        self.variant = variant
+
+    def files(self, parent: Bundle) -> dict[str, Blob]:
+        """The files of the variant, in bytewise path order.
+
+        Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
+        the form of a variant.
+        """
+        brief = BRIEFS[self.variant](parent)
+        answer, _ = self.door.ask_for(
+            Written, self.messages(brief), lambda written: problem(written, brief)
+        )
+        return finished(answer, brief)
+
+    def messages(self, brief: Brief) -> list[Message]:
+        """The Skill as instructions; everything from the bundle as delimited data."""
+        shown = f"{as_data('request', brief.request())}\n{as_data('bundle', brief.bundle())}"
+        return [
+            {"role": "system", "content": self.prompt.text},
+            {"role": "user", "content": shown},
+        ]
+
+
+def problem(written: Written, brief: Brief) -> str | None:
+    """Why an answer cannot become a variant; None when it can. Its meaning is not judged here."""
+    found = [*_paths(written, brief), *_texts(written, brief)]
+    if not found:
+        flat = brief.layout == "baseline"
+        found = [*(_flat if flat else _disclosed)(written, brief)]
+    return told(found) or None
+
+
+def finished(written: Written, brief: Brief) -> dict[str, Blob]:
+    """The files of a variant whose answer has no problem."""
+    files = dict(brief.data)
+    for file in written.files:
+        lines = _page(file, brief)
+        files[f"{brief.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
+    return {path: files[path] for path in sorted(files, key=str.encode)}
+
+
+def _page(file: WrittenFile, brief: Brief) -> list[str]:
+    """The lines of a written file; a root gets the source's frontmatter in place of its own, and
+    a flat one the files it carries."""
+    lines = file.text.replace("\r\n", "\n").split("\n")
+    if file.path != ROOT:
+        return _trimmed(lines)
+    body = _trimmed(lines[frontmatter_end(lines) :])
+    page = [*brief.head, "", *body]
+    return expanded_page(page, brief.carried) if brief.layout == "baseline" else page
+
+
+def _trimmed(lines: Sequence[str]) -> list[str]:
+    """The lines without blank ones at the edges."""
+    told = [number for number, line in enumerate(lines) if line.strip()]
+    return list(lines[told[0] : told[-1] + 1]) if told else []
+
+
+def _paths(written: Written, brief: Brief) -> Iterator[str]:
+    paths = [file.path for file in written.files]
+    if paths.count(ROOT) != 1:
+        yield f"there must be one {ROOT}, there are {paths.count(ROOT)}"
+    taken = {path.removeprefix(f"{brief.folder}/").casefold() for path in brief.data}
+    for path in paths:
+        shown = repr(path[:_SHOWN])
+        if path != ROOT and (brief.layout == "baseline" or not _REFERENCE.fullmatch(path)):
+            yield f"{shown} is no path of the layout {brief.layout}"
+        elif path.casefold() in taken:
+            yield f"the path {shown} is taken; each file needs its own"
+        taken.add(path.casefold())
+
+
+def _texts(written: Written, brief: Brief) -> Iterator[str]:
+    size = sum(len(file.text) for file in written.files)
+    if size > brief.most:
+        yield f"the files have {size} characters, at most {brief.most}"
+    for file in written.files:
+        if not file.text.strip():
+            yield f"{file.path[:_SHOWN]!r} is empty"
+    strange = _invisible(file.text for file in written.files) - _invisible(brief.shown.values())
+    if strange:
+        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(strange))
+        yield f"it holds characters that cannot be seen and that the bundle has not: {codes}"
+
+
+def _invisible(texts: Iterable[str]) -> set[str]:
+    """Control and format characters, line ends and tabs apart."""
+    every = {char for text in texts for char in text} - {"\n", "\t", "\r"}
+    return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
+
+
+def _flat(written: Written, brief: Brief) -> Iterator[str]:
+    root = next(file for file in written.files if file.path == ROOT)
+    for one in brief.carried:
+        count = root.text.count(one.placeholder)
+        if count != 1:
+            yield f"{one.placeholder} stands {count} times, it must stand once"
+    yield from placement_problems(_page(root, brief), brief.carried)
+
+
+def _disclosed(written: Written, brief: Brief) -> Iterator[str]:
+    root = next(file.text for file in written.files if file.path == ROOT)
+    everything = "\n".join(file.text for file in written.files)
+    for one in brief.carried:
+        if one.placeholder in everything:
+            yield f"{one.placeholder} stands in the text; the file stands at its own path again"
+        if not _is_named(one.path, root):
+            yield f"{ROOT} does not name {one.path!r}, which an agent would not find"
+
+
+def _is_named(path: str, root: str) -> bool:
+    """Whether a root names a file, or a folder that holds it."""
+    folders = path.split("/")[:-1]
+    ups = ["/".join(folders[:count]) + "/" for count in range(1, len(folders) + 1)]
+    return path in root or any(f"`{up}`" in root for up in ups)

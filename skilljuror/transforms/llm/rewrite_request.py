@@ -1,0 +1,120 @@
+"""What a rewriting starts from: the Markdown to rewrite, and everything that is not rewritten."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from skilljuror.errors import TransformError
+from skilljuror.knowledge.classes import is_markdown
+from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.transforms.layouts.baseline import Baseline
+from skilljuror.transforms.llm.embedded_files import Carried, carried_files, folded_page
+from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
+
+MAX_SHOWN = 400_000
+"""Characters of Markdown that a model is asked to rewrite at once."""
+GROWTH = 2
+"""Most characters of an answer, as a multiple of what was shown, beyond `SPARE`."""
+SPARE = 4_000
+"""Characters for headings and routing rows, whatever the size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """One rewriting."""
+
+    layout: str
+    """baseline or pd."""
+    folder: str
+    """The skill's folder in the variant."""
+    head: tuple[str, ...]
+    """Lines of the frontmatter, both `---` included; they are ours, not the model's."""
+    shown: dict[str, str]
+    """Path -> Markdown to rewrite."""
+    carried: tuple[Carried, ...]
+    """Text files that are no Markdown: behind placeholders on a flat page, else files."""
+    data: dict[str, Blob]
+    """Path in the variant -> file that stands there byte for byte."""
+
+    @property
+    def most(self) -> int:
+        """Characters that an answer may have."""
+        return GROWTH * sum(map(len, self.shown.values())) + SPARE
+
+    def request(self) -> dict[str, Any]:
+        """The task as JSON values; words and paths in it are foreign."""
+        return {
+            "layout": self.layout,
+            "frontmatter": "\n".join(self.head),
+            "carried": [one.told() for one in self.carried],
+            "data": [path.removeprefix(f"{self.folder}/") for path in sorted(self.data)],
+            "most_characters": self.most,
+        }
+
+    def bundle(self) -> list[dict[str, str]]:
+        """The Markdown as JSON values."""
+        return [{"path": path, "text": text} for path, text in self.shown.items()]
+
+
+def flat_brief(source: Bundle) -> Brief:
+    """A whole source into one SKILL.md.
+
+    The plan engine's baseline says which files are carried under which marker, which are data, and
+    what the frontmatter is. Raises TransformError for a source without a skill or too large.
+    """
+    plan = Baseline().plan(source, {})
+    root = plan.files[0].path
+    made = render(plan, source)
+    document = Document(_lines(root, made[root]))
+    aside = {*plan.sidecars.values(), *plan.dropped}
+    shown = {
+        path: blob.text or ""
+        for path, blob in source.files.items()
+        if path not in aside and is_markdown(path)
+    }
+    return _sized(
+        Brief(
+            "baseline",
+            str(PurePosixPath(root).parent),
+            document.lines[: document.skip],
+            shown,
+            carried_files(document),
+            {path: blob for path, blob in made.items() if path != root},
+        )
+    )
+
+
+def disclosed_brief(flat: Bundle) -> Brief:
+    """A flat baseline into a root and references; carried files get their own paths again.
+
+    Raises TransformError for a bundle that is not one flat skill, or is too large.
+    """
+    skill, _ = flat_skill(flat, "pd")
+    document, folder = skill.document, str(PurePosixPath(skill.path).parent)
+    carried = carried_files(document)
+    data = {path: blob for path, blob in flat.files.items() if path != skill.path}
+    data |= {f"{folder}/{one.path}": one.blob for one in carried}
+    page = folded_page(document, carried)[document.skip :]
+    shown = {"SKILL.md": "\n".join(page)}
+    return _sized(Brief("pd", folder, document.lines[: document.skip], shown, carried, data))
+
+
+def _lines(path: str, blob: Blob) -> Sequence[str]:
+    text = read_text(blob)
+    if text is None:
+        raise TransformError(f"{path!r} is not text", file=path)
+    return text.lines
+
+
+def _sized(brief: Brief) -> Brief:
+    size = sum(map(len, brief.shown.values()))
+    if size > MAX_SHOWN:
+        raise TransformError(
+            f"{brief.folder!r} has {size} characters of Markdown, a rewriting takes at most"
+            f" {MAX_SHOWN}; use the engine 'assign' or 'plan'"
+        )
+    return brief
