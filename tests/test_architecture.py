@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.places import ROOT
+
 PACKAGE = ROOT / "skilljuror"
 
 WORDS = {"errors", "models"}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from skilljuror.agents import reading, scripted
-from tests.examples.trials import EXAMPLES, TASKS
+from tests.support.example_trials import TASKS
+from tests.support.places import EXAMPLES
 
 FILES = [Path(scripted.__file__), Path(reading.__file__)]
 TASK = "# Small job\n\nFill in `job.ini`.\n"

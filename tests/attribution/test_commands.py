@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.attribution.runs import (
+from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
     ROOT,

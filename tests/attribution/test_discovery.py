@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.trajectory import Call, Message, OfferedSkill, Result
-from tests.attribution.runs import (
+from tests.support.attribution_runs import (
     BODY,
     BUNDLE,
     FORMAT,

@@ -7,7 +7,7 @@ from skilljuror.attribution.exposure import expose
 from skilljuror.metrics.exposure import measure
 from skilljuror.models.knowledge import MappedUnit, Place, Unit
 from skilljuror.models.measure import TrialContext
-from tests.attribution.runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
+from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
 
 
 def unit(name, flat, spread):

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from tests.parsers import goldens
+from tests.support import goldens
 
 EXPECTED = {
     "codex-rollout/argument-lists": [

@@ -3,8 +3,8 @@
 import pytest
 
 from skilljuror.models.trajectory import OfferedSkill
-from tests.attribution.runs import BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 from tests.attribution.test_hostile import PYTHON, REFERENCES, seen
+from tests.support.attribution_runs import BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 TIDES = "---\nname: tides\ndescription: Predict tides.\n---\n# Tides\nLook up the port first.\n"
 READ_TAXES = ("read", "references/taxes.md", "full")

@@ -6,7 +6,7 @@ print; the expectations are those of the events (kind, resource, exposure).
 
 import pytest
 
-from tests.attribution.runs import (
+from tests.support.attribution_runs import (
     BUNDLE,
     FORMAT,
     ROOT,

@@ -4,8 +4,8 @@ import pytest
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
-from tests.attribution.runs import BUNDLE, SKILL, TAXES, events_of, ran
 from tests.attribution.test_hostile import REFERENCES, seen
+from tests.support.attribution_runs import BUNDLE, SKILL, TAXES, events_of, ran
 
 
 def other(name, text, *, ok=True, **arguments):

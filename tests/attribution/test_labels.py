@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.labels import LABELS, TARGET, Case, Score, _compare, cases, main, score, totals
 from skilljuror.parsers import FORMATS
-from tests.attribution.runs import BUNDLE, SKILL, events_of, ran
+from tests.support.attribution_runs import BUNDLE, SKILL, events_of, ran
 
 SCORES = (
     [score(case) for case in cases(LABELS) if case.format in FORMATS] if LABELS.is_dir() else []

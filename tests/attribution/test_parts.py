@@ -16,7 +16,7 @@ from skilljuror.attribution.python.file_accesses import python_accesses
 from skilljuror.attribution.resolution.skill_catalog import Catalog
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Message
-from tests.attribution.runs import FORMAT, MANIFEST, ROOT, SKILL, ran, run_of
+from tests.support.attribution_runs import FORMAT, MANIFEST, ROOT, SKILL, ran, run_of
 
 
 def words(text, **more):

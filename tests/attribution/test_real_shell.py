@@ -15,7 +15,7 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Call, Result
-from tests.attribution.runs import run_of
+from tests.support.attribution_runs import run_of
 
 FILES = {
     "SKILL.md": ("S", 40),

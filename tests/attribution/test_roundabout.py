@@ -7,7 +7,6 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.shell.produced_paths import listing
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Call, Result
-from tests.attribution.runs import BUNDLE, TAXES, events_of, ran, run_of
 from tests.attribution.test_real_shell import (
     attributed,
     forget,
@@ -18,6 +17,7 @@ from tests.attribution.test_real_shell import (
     shown_lines,
     watched,  # noqa: F401
 )
+from tests.support.attribution_runs import BUNDLE, TAXES, events_of, ran, run_of
 
 FAILED = [
     "no-such-pager @/references/taxes.md",

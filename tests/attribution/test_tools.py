@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.trajectory import Call, Message, OfferedSkill, Result
-from tests.attribution.runs import BODY, BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
+from tests.support.attribution_runs import BODY, BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 BASE = f"Base directory for this skill: {BUNDLE}\n\n{BODY}"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.cli.process import call, complaint
-from tests.corpus_bundles.corpus import write
+from tests.support.bundle_corpus import write
+from tests.support.cli_process import call, complaint
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.cli.process import call, complaint, write_skill
+from tests.support.cli_process import call, complaint, write_skill
 
 
 @pytest.fixture

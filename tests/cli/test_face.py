@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cli.process import call, complaint, error
+from tests.support.cli_process import call, complaint, error
 
 HEAVY = ("litellm", "pandas", "matplotlib", "duckdb", "scipy", "tiktoken", "numpy", "pyarrow",
          "pydantic", "msgspec", "yaml")  # fmt: skip

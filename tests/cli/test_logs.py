@@ -2,15 +2,13 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
 from skilljuror.cli.logs import FIELDS
-from tests.cli.process import call
+from tests.support.cli_process import call
+from tests.support.places import GOLDENS
 
-ROOT = Path(__file__).parents[2]
-GOLDENS = ROOT / "trajectories"
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 FAMILY = GOLDENS / "claude-session" / "subagent" / "raw"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror.store import open_write
-from tests.cli.process import complaint
+from tests.support.cli_process import complaint
 
 
 class Started:

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from tests.cli.process import EXAMPLES, call, complaint, error
+from tests.support.cli_process import call, complaint, error
+from tests.support.places import EXAMPLES
 
 STUDY = f"""
 name: small

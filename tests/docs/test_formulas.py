@@ -4,7 +4,6 @@ import doctest
 import inspect
 import re
 from importlib import import_module
-from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
@@ -16,9 +15,9 @@ from skilljuror.metrics.catalog import CATALOG
 from skilljuror.models.measure import TrialContext
 from skilljuror.queries.run import catalog
 from skilljuror.registry import resolve
-from tests.metrics.contexts import contexts
+from tests.support.metric_contexts import contexts
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
 SECTIONS = set(re.findall(r"^#+ (§[0-9.]+) ", PAGE, re.MULTILINE))
 DECISIONS = set(re.findall(r"^\| (A-\d\d) \|", PAGE, re.MULTILINE))

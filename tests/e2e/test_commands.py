@@ -6,12 +6,10 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
+from tests.support.places import EXAMPLES, ROOT
 
 
 def call(*words, cwd, status=0):

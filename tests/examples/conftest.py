@@ -8,7 +8,8 @@ import yaml
 
 from skilljuror.models.study import StudyConfig
 from skilljuror.pipeline.construction.build import build_source
-from tests.examples.trials import EXAMPLES, SETS, TASKS, Trial
+from tests.support.example_trials import SETS, TASKS, Trial
+from tests.support.places import EXAMPLES
 
 
 @pytest.fixture(scope="session")

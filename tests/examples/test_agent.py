@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.examples.trials import TASKS, Trial
+from tests.support.example_trials import TASKS, Trial
 
 tasks = pytest.mark.parametrize("task", TASKS, ids=lambda path: path.name)
 both = pytest.mark.parametrize("variant", ["baseline", "pd"])

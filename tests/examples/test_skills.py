@@ -5,7 +5,7 @@ import sys
 import pytest
 from skills_ref import validate
 
-from tests.examples.trials import SETS
+from tests.support.example_trials import SETS
 
 SKILLS = sorted(path.parent for source in SETS for path in source.glob("*/SKILL.md"))
 SCRIPTS = sorted(path for skill in SKILLS for path in skill.glob("scripts/*.py"))

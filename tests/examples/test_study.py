@@ -1,7 +1,8 @@
 from pathlib import Path
 
 from skilljuror.models.study import NO_SKILL
-from tests.examples.trials import EXAMPLES, TASKS
+from tests.support.example_trials import TASKS
+from tests.support.places import EXAMPLES
 
 
 def test_the_study_names_every_task_and_a_source_for_each(study):

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from tests.examples.trials import TASKS, Trial
+from tests.support.example_trials import TASKS, Trial
 
 VALIDATIONS = {"exact_artifact", "numeric_tolerance", "code_tests", "performance_threshold"}
 tasks = pytest.mark.parametrize("task", TASKS, ids=lambda path: path.name)

@@ -7,8 +7,8 @@ from skilljuror.gates import GATES
 from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES, explain
 from skilljuror.registry import resolve
-from tests.gates.pairs import FAITHFUL, SOURCE
-from tests.gates.plants import PLANTS
+from tests.support.gate_pairs import FAITHFUL, SOURCE
+from tests.support.planted_drift import PLANTS
 
 STRUCTURAL = {"layout.roots", "layout.flat"} | {r for r in RULES if r.startswith("layout.pd-")}
 """Rules that a kind of layout promises; they cannot be inherited."""

@@ -1,7 +1,5 @@
 """The engine's own variants of real skills pass the strict policy; planted drift does not."""
 
-from pathlib import Path
-
 import pytest
 
 from skilljuror.bundles import load_bundle
@@ -9,10 +7,11 @@ from skilljuror.pipeline.construction.assay import assay, pooled
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.construction.target import VARIANTS
+from tests.support import places
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = sorted((ROOT / "examples" / "skills").glob("*"))
-CORPUS = ROOT.parent / "shared" / "corpus" / "skill-bundles"
+CORPUS = places.CORPUS / "skill-bundles"
 REAL = sorted({path.parent for path in CORPUS.rglob("SKILL.md")})
 ABSENT = "the corpus of real skill bundles is not beside the checkout"
 

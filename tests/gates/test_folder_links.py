@@ -1,7 +1,7 @@
 """Links to folders, and commands quoted with other marks behind them."""
 
 from skilljuror.pipeline.construction.audit import audit
-from tests.knowledge.bundles import bundle
+from tests.support.knowledge_bundles import bundle
 
 HEAD = "---\nname: a\ndescription: Does things.\n---\n"
 

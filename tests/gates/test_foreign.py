@@ -4,8 +4,8 @@ import pytest
 
 from skilljuror.knowledge.comparison.unit_map import knowledge_map
 from skilljuror.pipeline.construction.audit import audit
-from tests.gates.pairs import CHECK, SOURCE, edited
-from tests.knowledge.bundles import bundle
+from tests.support.gate_pairs import CHECK, SOURCE, edited
+from tests.support.knowledge_bundles import bundle
 
 ROOT = """---
 name: forms

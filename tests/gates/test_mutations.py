@@ -5,8 +5,8 @@ import pytest
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.gates.target import Target, told
 from skilljuror.pipeline.construction.audit import audit
-from tests.gates.pairs import rebuilt
-from tests.knowledge.bundles import bundle
+from tests.support.gate_pairs import rebuilt
+from tests.support.knowledge_bundles import bundle
 
 SOURCE = bundle(
     {

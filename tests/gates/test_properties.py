@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skilljuror.gates import GATES
 from skilljuror.pipeline.construction.audit import audit
-from tests.knowledge.bundles import bundle
+from tests.support.knowledge_bundles import bundle
 
 LINES = st.sampled_from([
     "# A", "## B", "Text. Do not stop at 3.", "- item `x.py`", "1. step", "2. other", "| a | b |",

@@ -7,7 +7,7 @@ from skilljuror.files import sha256
 from skilljuror.harnesses import HARNESSES
 from skilljuror.models.study import TrialRecord
 from skilljuror.registry import resolve
-from tests.harnesses.tasks import make_job, make_task, make_variant
+from tests.support.harness_tasks import make_job, make_task, make_variant
 
 pytestmark = pytest.mark.parametrize("name", sorted(HARNESSES))
 

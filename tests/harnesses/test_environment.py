@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.environment import place, read_recipe
-from tests.harnesses.tasks import write_tree
+from tests.support.harness_tasks import write_tree
 
 FILES = {"a.txt": "a", "b.csv": "b", "data/c.csv": "c", "skills/x/SKILL.md": "no"}
 

@@ -14,7 +14,7 @@ from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import digest_tree
 from skilljuror.harnesses import process
 from skilljuror.harnesses.local import LocalHarness, _machine_faults
-from tests.harnesses.tasks import (
+from tests.support.harness_tasks import (
     ISOLATIONS,
     alive,
     make_job,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.harnesses.rewards import MAX_BYTES, read_reward
-from tests.harnesses.tasks import write_tree
+from tests.support.harness_tasks import write_tree
 
 
 @pytest.mark.parametrize(

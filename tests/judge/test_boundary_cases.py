@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.tracing import TracingJudge
-from tests.judge.cases import CaseBuilder
+from tests.support.judge_cases import CaseBuilder
 
 CASES = {case["id"]: case for case in load_eru().cases}
 

@@ -1,8 +1,8 @@
 from skilljuror.judge.replay.shown_text import ShownText
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Message, Step
-from tests.judge.cases import CaseBuilder
-from tests.metrics.contexts import call, event, trajectory
+from tests.support.judge_cases import CaseBuilder
+from tests.support.metric_contexts import call, event, trajectory
 
 ROOT = "---\nname: csv\n---\nCall load_quarterly_sheet."
 LIMITS = "Cap at 48213.5 units.\nNever more."

@@ -1,6 +1,6 @@
 from skilljuror.judge.replay.timeline import Acted, Forgot, Heard, call_text, timeline
 from skilljuror.models.trajectory import Call, Message, Result, Step
-from tests.metrics.contexts import trajectory
+from tests.support.metric_contexts import trajectory
 
 
 def shell(command, output=None, action="shell", **fields):

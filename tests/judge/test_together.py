@@ -7,7 +7,7 @@ from skilljuror.judge.features.values import counting_on, plain_bits, unnumbered
 from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.signals.cooccurrence import Together, passages
 from skilljuror.judge.tracing import TracingJudge
-from tests.judge.cases import CaseBuilder
+from tests.support.judge_cases import CaseBuilder
 
 ROW = "| Tier 2 storefront | 8 | 12 minutes | 45 minutes | 3 pages | 22 | 6 |"
 RULE = load_eru().together

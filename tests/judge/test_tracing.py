@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +13,9 @@ from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from skilljuror.models.trajectory import Message, Step, Trajectory
 from skilljuror.registry import resolve
-from tests.judge.cases import CaseBuilder
-from tests.metrics.contexts import contexts
+from tests.support.judge_cases import CaseBuilder
+from tests.support.metric_contexts import contexts
+from tests.support.places import ROOT
 
 CASES = {case["id"]: case for case in load_eru().cases}
 
@@ -147,7 +147,7 @@ def test_a_long_line_is_clipped_around_the_sign(line, sign):
 ALL_VERDICTS = """
 from skilljuror.judge.rubric import load_eru
 from skilljuror.judge.tracing import TracingJudge
-from tests.judge.cases import CaseBuilder
+from tests.support.judge_cases import CaseBuilder
 for case in load_eru().cases:
     built = CaseBuilder(case)
     for one in TracingJudge().judge("t", built.trajectory, tuple(built.events), None):
@@ -159,7 +159,7 @@ def test_verdicts_do_not_depend_on_the_hash_seed():
     printed = {
         subprocess.run(
             [sys.executable, "-c", ALL_VERDICTS], capture_output=True, check=True,
-            cwd=Path(__file__).parents[2], env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("0", "1", "2")
     }  # fmt: skip

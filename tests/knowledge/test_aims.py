@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.pipeline.construction.audit import audit
-from tests.knowledge.bundles import bundle, skill
+from tests.support.knowledge_bundles import bundle, skill
 
 TWO = "\n\n## One\n\n### Use\n\nTurn left.\n\nWait.\n\n## Two\n\n### Use\n\nTurn right.\n\nWait.\n"
 PAGES = {"a.md": "# First\n\nSay a.\n", "b.md": "# Second\n\nSay b.\n"}

@@ -11,7 +11,7 @@ from skilljuror.knowledge.comparison.generated_lines import LEAST_CUT, MOST_CUT,
 from skilljuror.knowledge.comparison.unit_matching import match
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import Normal
-from tests.knowledge.bundles import skill
+from tests.support.knowledge_bundles import skill
 
 
 def test_the_order_of_a_line_of_many_equal_words_is_not_measured(

@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.knowledge.generated.templates import fill
-from tests.knowledge.bundles import bundle, skill
+from tests.support.knowledge_bundles import bundle, skill
 
 BODY = """# Guide
 

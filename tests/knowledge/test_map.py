@@ -1,6 +1,6 @@
 from skilljuror.knowledge.comparison.unit_map import knowledge_map
 from skilljuror.models.knowledge import Place
-from tests.knowledge.bundles import skill
+from tests.support.knowledge_bundles import skill
 
 SOURCE = skill(
     "# Guide\n\nKeep 3 copies.\n\n## Fonts\n\nUse serif. Use serif.\n",

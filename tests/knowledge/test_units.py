@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.knowledge import CONTENT_KINDS
-from tests.knowledge.bundles import bundle, skill
+from tests.support.knowledge_bundles import bundle, skill
 
 
 def texts(body, kind, **files):

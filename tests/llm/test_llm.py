@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from skilljuror.errors import ModelError
 from skilljuror.files import read_jsonl
 from skilljuror.llm import ModelChoice, ModelDoor, as_data
-from tests.loopback import model_server
+from tests.support.loopback import model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]
 pytestmark = pytest.mark.filterwarnings(

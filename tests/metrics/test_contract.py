@@ -9,7 +9,7 @@ from skilljuror.metrics import METRICS
 from skilljuror.metrics.catalog import CATALOG
 from skilljuror.models.measure import TrialContext
 from skilljuror.registry import resolve
-from tests.metrics.contexts import contexts
+from tests.support.metric_contexts import contexts
 
 EMPTY = TrialContext(trial="t")
 FAMILIES = sorted(METRICS)

@@ -4,7 +4,7 @@ from skilljuror.metrics.efficiency import measure
 from skilljuror.metrics.prices import PRICES, cost, price_of, split
 from skilljuror.models.measure import Price, TrialContext
 from skilljuror.models.trajectory import Usage
-from tests.metrics.contexts import record, step, trajectory
+from tests.support.metric_contexts import record, step, trajectory
 
 GPT = price_of("gpt-5.4", None)
 

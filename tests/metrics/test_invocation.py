@@ -4,7 +4,7 @@ from skilljuror.metrics.invocation import measure
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import OfferedSkill
-from tests.metrics.contexts import event, run, step, trajectory
+from tests.support.metric_contexts import event, run, step, trajectory
 
 
 def invocation(*events, steps=9, **fields):

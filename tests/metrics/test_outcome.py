@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.metrics.outcome import measure
 from skilljuror.models.measure import TrialContext
-from tests.metrics.contexts import record
+from tests.support.metric_contexts import record
 
 
 def outcome(**fields):

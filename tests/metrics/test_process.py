@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.metrics.process import measure, step_parts
 from skilljuror.models.measure import TrialContext
-from tests.metrics.contexts import call, event, run, step, trajectory
+from tests.support.metric_contexts import call, event, run, step, trajectory
 
 
 def process(context):

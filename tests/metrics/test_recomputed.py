@@ -16,9 +16,9 @@ from skilljuror.metrics.invocation import measure
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import Step
 from skilljuror.queries.run import run
-from tests.metrics.contexts import event, trajectory
-from tests.metrics.second_way import UNITS, expected, made_up, ratio, short
-from tests.queries.studies import ingested
+from tests.support.fabricated_studies import ingested
+from tests.support.metric_contexts import event, trajectory
+from tests.support.recomputed_measures import UNITS, expected, made_up, ratio, short
 
 
 def table(path, name, order):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from skilljuror.metrics.timing import BINS, THIRDS, measure, part_of
 from skilljuror.models.measure import TrialContext
-from tests.metrics.contexts import event, run, trajectory
+from tests.support.metric_contexts import event, run, trajectory
 
 # Steps, Skill positions, their thirds, their bins, distributed.
 VECTORS = [

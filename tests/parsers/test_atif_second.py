@@ -7,9 +7,9 @@ import pytest
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
+from tests.support import places
 
-GOLDEN = goldens.CORPUS / "harbor-atif" / "sachiny0106+Xelron" / "tests" / "golden"
+GOLDEN = places.CORPUS / "harbor-atif" / "sachiny0106+Xelron" / "tests" / "golden"
 needs_corpus = pytest.mark.skipif(not GOLDEN.is_dir(), reason="the corpus is not here")
 
 

@@ -10,7 +10,7 @@ from skilljuror.models.trajectory import Step, Trajectory
 from skilljuror.parsers.discovery.deduplication import Capture, capture, choose
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
+from tests.support import goldens, places
 
 
 def run(steps: str, *, format="claude-session", session="s", **more) -> Trajectory:
@@ -91,7 +91,7 @@ def test_every_lost_capture_is_held_by_its_winner(logs):
 
 def test_the_same_files_again_change_nothing(tmp_path):
     for name in ("one", "two"):
-        shutil.copytree(goldens.GOLDENS / "codex-rollout" / "family" / "raw", tmp_path / name)
+        shutil.copytree(places.GOLDENS / "codex-rollout" / "family" / "raw", tmp_path / name)
     found = [
         capture(str(one.source.path), trajectory)
         for one in discover([tmp_path])

@@ -11,7 +11,7 @@ from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
+from tests.support import goldens, places
 
 SESSION = "5e551000-0000-4000-8000-00000000000a"
 Row = dict[str, Any]
@@ -378,7 +378,7 @@ def test_a_command_that_goes_on_after_a_while_has_no_status_yet(tmp_path):
     assert then.result.clean == "two"
 
 
-REAL = goldens.CORPUS / "claude-session-jsonl"
+REAL = places.CORPUS / "claude-session-jsonl"
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the corpus of real logs is not here")

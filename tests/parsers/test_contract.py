@@ -15,7 +15,7 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
-from tests.parsers import goldens
+from tests.support import goldens, places
 
 CASES = goldens.cases()
 DEEP: list[object] = []
@@ -26,7 +26,7 @@ ODD: list[object] = [None, True, -1, 1e300, 10**30, "", "x", "\ud800", [], {}, [
        "for f in; do cat /skills/a/*.md | xargs -I{} sh -c '{}'", "python3 - <<E\nopen('/skills/a/SKILL.md')[:²]"]  # fmt: skip
 """Values of wrong types, and commands that no shell runs."""
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning", "cost_usd")
-FILES = [path for path in goldens.GOLDENS.glob("*/*/raw*") if path.is_file()]
+FILES = [path for path in places.GOLDENS.glob("*/*/raw*") if path.is_file()]
 NAMES = [f"{path.parent.parent.name}/{path.parent.name}" for path in FILES]
 
 
@@ -66,7 +66,7 @@ def test_golden(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_source_is_told(case):
-    told = (goldens.GOLDENS / case / "SOURCE.md").read_text(encoding="utf-8")
+    told = (places.GOLDENS / case / "SOURCE.md").read_text(encoding="utf-8")
     assert "Written by hand for this project" in told
 
 

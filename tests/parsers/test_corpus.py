@@ -13,10 +13,10 @@ from skilljuror.parsers.discovery.deduplication import capture, choose
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, read
-from tests.parsers import goldens
+from tests.support import places
 
 needs_corpus = pytest.mark.skipif(
-    not goldens.CORPUS.is_dir(), reason="the corpus of real logs is not beside the checkout"
+    not places.CORPUS.is_dir(), reason="the corpus of real logs is not beside the checkout"
 )
 pytestmark = needs_corpus
 
@@ -36,12 +36,12 @@ NOT_LOGS = {
 TRIALS_WITHOUT_LOG = 8
 STOPPED = {"claude-session": 3, "codex-rollout": 5, "gemini-chat": 2}
 """Runs whose log ends before the run did."""
-LABELS = sorted(goldens.LABELS.glob("*.json")) if goldens.LABELS.is_dir() else []
+LABELS = sorted(places.LABELS.glob("*.json")) if places.LABELS.is_dir() else []
 
 
 @lru_cache(maxsize=1)
 def found() -> tuple[Found, ...]:
-    return tuple(discover([goldens.CORPUS]))
+    return tuple(discover([places.CORPUS]))
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +62,7 @@ def test_negatives_are_named():
 
 def test_what_nothing_claims_is_no_log():
     odd = [
-        str(one.source.path.relative_to(goldens.CORPUS))
+        str(one.source.path.relative_to(places.CORPUS))
         for one in found()
         if one.problem == "no format claims it"
         and one.source.path.suffix in LOGS
@@ -131,7 +131,7 @@ def test_prompt_tokens_are_what_the_model_server_said(folder, total):
         (
             one
             for one in found()
-            if one.format and goldens.CORPUS / folder in one.source.path.parents
+            if one.format and places.CORPUS / folder in one.source.path.parents
         ),
         key=lambda one: one.format in {"atif", "claude-stream", "codex-exec", "gemini-stream"},
     )
@@ -144,7 +144,7 @@ def test_prompt_tokens_are_what_the_model_server_said(folder, total):
 def test_labelled_steps(label):
     """The labels were made by reading the raw records, apart from any parser."""
     truth = json.loads(label.read_text(encoding="utf-8"))
-    shared = goldens.CORPUS.parent
+    shared = places.CORPUS.parent
     path = shared / truth["trajectory"]
     children = tuple(shared / child for child in (truth.get("sub_trajectories") or {}).values())
     source = Source(path, path.read_bytes()[:HEAD_BYTES], children)
@@ -157,7 +157,7 @@ def test_labelled_steps(label):
 @pytest.mark.parametrize("label", LABELS, ids=[path.stem for path in LABELS])
 def test_labelled_calls_have_their_line(label):
     truth = json.loads(label.read_text(encoding="utf-8"))
-    shared = goldens.CORPUS.parent
+    shared = places.CORPUS.parent
     path = shared / truth["trajectory"]
     children = tuple(shared / child for child in (truth.get("sub_trajectories") or {}).values())
     source = Source(path, path.read_bytes()[:HEAD_BYTES], children)

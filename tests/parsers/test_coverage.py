@@ -17,7 +17,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.field_coverage.log_copy import WHOLE
 from skilljuror.parsers.field_coverage.mutation import EMPTY, fields_of, folded_name, other, shape
 from skilljuror.parsers.field_coverage.survey import Coverage, coverage
-from tests.parsers import goldens
+from tests.support import places
 
 
 class Toy:
@@ -108,7 +108,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_can_be_covered(name):
-    found = coverage([goldens.GOLDENS / name], name)
+    found = coverage([places.GOLDENS / name], name)
     assert found.left == found.untried == 0
     assert found.count("observed") > 0
     assert found.count("routes") > 0
@@ -120,10 +120,10 @@ def test_every_format_can_be_covered(name):
 def contents(name: str) -> set[str]:
     """Texts of a format's goldens that only content has: several words."""
     found: set[str] = set()
-    for path in (goldens.GOLDENS / name).glob("*/raw*/**/*"):
+    for path in (places.GOLDENS / name).glob("*/raw*/**/*"):
         found |= texts_of(path) if path.is_file() else set()
     return found | {
-        text for path in (goldens.GOLDENS / name).glob("*/raw*.*") for text in texts_of(path)
+        text for path in (places.GOLDENS / name).glob("*/raw*.*") for text in texts_of(path)
     }
 
 
@@ -140,7 +140,7 @@ def texts_of(path: Path) -> set[str]:
 
 
 def test_files_of_a_trial_are_told_apart():
-    found = coverage([goldens.GOLDENS / "harbor-trial" / "codex"], "harbor-trial")
+    found = coverage([places.GOLDENS / "harbor-trial" / "codex"], "harbor-trial")
     whole = {one.file: one.reading for one in found.fields if one.field == WHOLE}
     assert whole == {
         "agent/codex.txt": "ignored",
@@ -151,16 +151,16 @@ def test_files_of_a_trial_are_told_apart():
 
 
 def test_originals_stay_as_they_are():
-    folder = goldens.GOLDENS / "codex-rollout" / "family"
+    folder = places.GOLDENS / "codex-rollout" / "family"
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     coverage([folder], "codex-rollout")
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_time_is_bounded_and_what_was_not_tried_is_said():
-    found = coverage([goldens.GOLDENS / "claude-session"], "claude-session", seconds=0)
+    found = coverage([places.GOLDENS / "claude-session"], "claude-session", seconds=0)
     assert found.logs == 1
-    assert found.left == len(list((goldens.GOLDENS / "claude-session").iterdir())) - 1
+    assert found.left == len(list((places.GOLDENS / "claude-session").iterdir())) - 1
     assert found.untried > 0
     assert all(one.reading is None for one in found.fields)
 
@@ -182,7 +182,7 @@ def test_refusals_name_what_there_is(tmp_path):
     with pytest.raises(UsageError, match=r"gone.*does not exist"):
         coverage([tmp_path / "gone"], "atif")
     with pytest.raises(UsageError, match=r"no atif log.*opencode"):
-        coverage([goldens.GOLDENS / "opencode"], "atif")
+        coverage([places.GOLDENS / "opencode"], "atif")
     broken = tmp_path / "t.jsonl"
     broken.write_text('{"type": "toy"}\n', encoding="utf-8")
     with pytest.raises(TrajectoryError, match="no magic"):

@@ -6,7 +6,7 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.rows import trajectory_row
-from tests.parsers import goldens
+from tests.support import goldens
 
 
 def only(path, format: str, siblings=()) -> Trajectory:

@@ -10,10 +10,10 @@ import pytest
 
 from skilljuror.parsers.discovery.find_logs import discover, families_at
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
+from tests.support import goldens, places
 
-CODEX = goldens.GOLDENS / "codex-rollout" / "family" / "raw"
-CLAUDE = goldens.GOLDENS / "claude-session" / "subagent" / "raw" / "projects" / "-w-harbour"
+CODEX = places.GOLDENS / "codex-rollout" / "family" / "raw"
+CLAUDE = places.GOLDENS / "claude-session" / "subagent" / "raw" / "projects" / "-w-harbour"
 SESSION = "5e551000-0000-4000-8000-000000000002"
 
 
@@ -34,7 +34,7 @@ def test_a_folder_is_walked_in_order(tmp_path):
 
 
 def test_no_file_s_first_bytes_stay_in_memory():
-    found = discover([goldens.GOLDENS])
+    found = discover([places.GOLDENS])
     assert len(found) > 50
     assert not any(one.source.head for one in found)
 
@@ -111,7 +111,7 @@ def test_a_large_first_record_is_looked_at_again(tmp_path):
 
 
 def test_a_trial_is_one_source():
-    found = discover([goldens.GOLDENS / "harbor-trial" / "codex"])
+    found = discover([places.GOLDENS / "harbor-trial" / "codex"])
     read = [one.source.path for one in found if one.format]
     assert read == [goldens.raw("harbor-trial/codex")]
     assert {one.source.path.name for one in found if not one.format} == {
@@ -122,7 +122,7 @@ def test_a_trial_is_one_source():
 
 def test_a_job_folder_is_walked(tmp_path):
     trial = tmp_path / "job" / "tides__Abc1234"
-    shutil.copytree(goldens.GOLDENS / "harbor-trial" / "codex" / "raw", trial)
+    shutil.copytree(places.GOLDENS / "harbor-trial" / "codex" / "raw", trial)
     write(tmp_path / "job" / "result.json", {"id": "j", "stats": {}, "n_total_trials": 1})
     assert shown(discover([tmp_path]))[-1] == ("tides__Abc1234", "harbor-trial", False)
 
@@ -174,7 +174,7 @@ def test_a_session_goes_on_in_another_project(tmp_path):
 
 
 def test_event_files_are_one_history(tmp_path):
-    events = json.loads((goldens.GOLDENS / "openhands" / "events" / "raw.json").read_text())
+    events = json.loads((places.GOLDENS / "openhands" / "events" / "raw.json").read_text())
     for number, event in enumerate(events):
         write(tmp_path / "events" / f"{number}.json", event)
     found = discover([tmp_path])
@@ -199,7 +199,7 @@ def told(paths):
     ]
 
 
-REFERRED = goldens.GOLDENS / "atif" / "referred" / "raw"
+REFERRED = places.GOLDENS / "atif" / "referred" / "raw"
 
 
 @pytest.mark.parametrize("named", [REFERRED, REFERRED / "trajectory.json"])

@@ -11,7 +11,7 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run as query
-from tests.parsers import goldens
+from tests.support import goldens
 
 SESSIONS = ("claude-session", "codex-rollout", "copilot-cli")
 """Formats of one record per line that do not end with a record of the whole run."""

@@ -11,11 +11,11 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
 from tests.parsers.test_contract import _spoil
+from tests.support import places
 
-TRIAL = goldens.GOLDENS / "harbor-trial" / "codex" / "raw"
-NO_LOG = goldens.GOLDENS / "harbor-trial" / "no-log" / "raw"
+TRIAL = places.GOLDENS / "harbor-trial" / "codex" / "raw"
+NO_LOG = places.GOLDENS / "harbor-trial" / "no-log" / "raw"
 
 
 def test_a_scored_trial():

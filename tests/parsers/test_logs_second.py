@@ -9,9 +9,9 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
-from tests.parsers import goldens
+from tests.support import places
 
-TRIAL = goldens.GOLDENS / "harbor-trial" / "codex" / "raw"
+TRIAL = places.GOLDENS / "harbor-trial" / "codex" / "raw"
 
 
 def parsed(folder, given, format):

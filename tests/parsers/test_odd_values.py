@@ -18,7 +18,7 @@ from skilljuror.parsers.codex.tool_results import read_output
 from skilljuror.parsers.raw_logs.coercion import between, text
 from skilljuror.parsers.raw_logs.json_document import Document
 from skilljuror.parsers.raw_logs.jsonl import decode_glued
-from tests.attribution.runs import BUNDLE, events_of, ran, run_of
+from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 
 MANY = settings(max_examples=400, deadline=None)
 PIECES = st.sampled_from([

@@ -19,8 +19,8 @@ from skilljuror.pipeline.construction.build import build_source, load_build, ver
 from skilljuror.pipeline.construction.builds import read_builds, refresh_builds
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.corpus_bundles.corpus import write
-from tests.gates.pairs import SOURCE
+from tests.support.bundle_corpus import write
+from tests.support.gate_pairs import SOURCE
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import pytest
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.pipeline.construction.assay import assay, pooled
 from skilljuror.pipeline.construction.build import build_source
-from tests.corpus_bundles.corpus import TRAPS, write
-from tests.corpus_bundles.rich import RICH
+from tests.support.bundle_corpus import TRAPS, write
+from tests.support.rich_bundle import RICH
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 

@@ -3,7 +3,7 @@ import pytest
 from skilljuror.errors import UsageError
 from skilljuror.gates import GATES
 from skilljuror.pipeline.construction.audit import audit
-from tests.gates.pairs import FAITHFUL, FLAT, SOURCE, edited
+from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited
 
 WRONG = edited(FLAT, "forms/SKILL.md", "50 fields", "60 fields")
 

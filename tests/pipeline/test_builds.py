@@ -5,7 +5,7 @@ from skilljuror.files import RunFolder
 from skilljuror.pipeline.construction.build import build_many
 from skilljuror.pipeline.construction.builds import store_builds
 from skilljuror.store import open_read
-from tests.corpus_bundles.corpus import write
+from tests.support.bundle_corpus import write
 
 QUERY = (
     "SELECT build, variant, verdict FROM variants WHERE parent IS NOT NULL ORDER BY build, variant"

@@ -8,8 +8,8 @@ from skilljuror.pipeline.construction.offered import NOTHING_OFFERED
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.parsers import goldens
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support import goldens
 
 SKILL = "tide-table"
 FLAT = ("SKILL.md",)

@@ -16,8 +16,8 @@ from skilljuror.metrics.process import step_parts
 from skilljuror.pipeline.ingestion import counting
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
-from tests.cli.process import call
-from tests.parsers import goldens
+from tests.support import goldens, places
+from tests.support.cli_process import call
 
 READ = goldens.raw("codex-rollout/skill-read")
 SHARES = (
@@ -69,9 +69,9 @@ def test_without_the_flag_the_share_is_a_null_with_its_reason_and_the_proxy_stan
 
 
 def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
-    ingest_logs(tmp_path / "twice", [goldens.GOLDENS])
-    ingest_logs(tmp_path / "twice", [goldens.GOLDENS], count_tokens=True, jobs=2)
-    ingest_logs(tmp_path / "once", [goldens.GOLDENS], count_tokens=True)
+    ingest_logs(tmp_path / "twice", [places.GOLDENS])
+    ingest_logs(tmp_path / "twice", [places.GOLDENS], count_tokens=True, jobs=2)
+    ingest_logs(tmp_path / "once", [places.GOLDENS], count_tokens=True)
     assert shares(tmp_path / "twice") == shares(tmp_path / "once")
     assert {reason for _, reason in whole_shares(tmp_path / "once")} <= {None, "no_steps"}
 

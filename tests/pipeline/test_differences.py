@@ -1,7 +1,5 @@
 """Every unit of the source is in exactly one passage, and a person can see where it went."""
 
-from pathlib import Path
-
 import pytest
 
 from skilljuror.errors import StudyError
@@ -9,8 +7,9 @@ from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import build_source
 from skilljuror.pipeline.construction.differences import differences
 from skilljuror.reports.units import write_units
+from tests.support.places import ROOT
 
-SOURCE = Path(__file__).parents[2] / "examples" / "skills" / "shop-reporting"
+SOURCE = ROOT / "examples" / "skills" / "shop-reporting"
 
 
 @pytest.fixture(scope="module")

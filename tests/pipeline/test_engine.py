@@ -15,8 +15,8 @@ from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
 from skilljuror.pipeline.construction.engine import build_many_with_model, build_with_model, public
 from skilljuror.transforms.llm.prompts import load_prompt
-from tests.loopback import model_server
-from tests.transforms.scripted import (
+from tests.support.loopback import model_server
+from tests.support.scripted_model import (
     SIGNING,
     WARNINGS,
     assignment,

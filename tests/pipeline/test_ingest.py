@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
-from tests.cli.process import call
-from tests.parsers.goldens import CORPUS, GOLDENS
+from tests.support.cli_process import call
+from tests.support.places import CORPUS, GOLDENS
 
 READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 CALL = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from skilljuror.pipeline.construction.build import load_build, verify_build
-from tests.corpus_bundles.corpus import write
+from tests.support.bundle_corpus import write
 
 pytestmark = pytest.mark.slow
 

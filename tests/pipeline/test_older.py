@@ -16,9 +16,9 @@ from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.queries.run import run
 from skilljuror.store import open_read, open_write, schema
-from tests.parsers.goldens import GOLDENS
 from tests.pipeline.test_ingest import READ, tables
 from tests.pipeline.test_run import make_study
+from tests.support.places import GOLDENS
 
 NEWEST = schema.latest_version()
 OLD = range(3, NEWEST)

@@ -11,8 +11,8 @@ import pytest
 
 from skilljuror.errors import WorkerError
 from skilljuror.pipeline.workers.pool import each, in_order
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 MAIN = """\
 import sys
 from pathlib import Path

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -17,10 +16,10 @@ from skilljuror.files import RunFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.execution.lock import only_run
 from skilljuror.pipeline.execution.run import run_study
-from tests.harnesses.tasks import SKILL, alive, make_task, needs_bwrap, write_tree
+from tests.support.harness_tasks import SKILL, alive, make_task, needs_bwrap, write_tree
+from tests.support.places import ROOT
 
-ROOT = Path(__file__).parents[2]
-PROGRAMS = "tests.pipeline.programs"
+PROGRAMS = "tests.support.programs"
 MAIN = """\
 import sys
 from pathlib import Path

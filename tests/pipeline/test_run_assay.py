@@ -13,8 +13,8 @@ from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.execution.run import run_study
 from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.reporting import report_study
-from tests.corpus_bundles.corpus import write
 from tests.pipeline.test_run import edit, make_study
+from tests.support.bundle_corpus import write
 
 ARMS = {"a": None, "b": "baseline"}
 

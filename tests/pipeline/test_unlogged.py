@@ -14,10 +14,10 @@ from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.lookup import look_up
 from skilljuror.queries.run import catalog, run
 from skilljuror.reports.build import build_report
-from tests.cli.process import call
-from tests.parsers.goldens import GOLDENS
 from tests.parsers.test_contract import _spoil
 from tests.pipeline.test_ingest import READ, tables
+from tests.support.cli_process import call
+from tests.support.places import GOLDENS
 
 LOGGED = GOLDENS / "harbor-trial" / "codex" / "raw"
 EPISODES = GOLDENS / "harbor-trial" / "episodes" / "raw"

@@ -1,12 +1,12 @@
-"""Answers worked out by hand on the small fabricated study (tests/queries/studies.py)."""
+"""Answers worked out by hand on the small fabricated study (tests/support/fabricated_studies.py)."""
 
 from typing import Any
 
 import pytest
 
 from skilljuror.store import open_write
-from tests.queries.studies import rows, small_study
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import rows, small_study
 
 
 @pytest.fixture(scope="module")

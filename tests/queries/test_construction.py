@@ -11,8 +11,8 @@ from skilljuror.cli.output import command
 from skilljuror.queries.run import means, run
 from skilljuror.stats.rates import wilson
 from skilljuror.store import open_write
-from tests.queries.studies import rows, small_study
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import rows, small_study
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from skilljuror.errors import QueryError
 from skilljuror.queries.catalog import read_query
 from skilljuror.queries.run import FOLDER, catalog, frame, query, run
 from skilljuror.store import open_read, open_write
-from tests.queries.studies import small_study
+from tests.support.fabricated_studies import small_study
 
 NAMES = [entry.name for entry in catalog()]
 SECTIONS = {"overview", "RQ1", "RQ2", "RQ3", "RQ4", "lists"}

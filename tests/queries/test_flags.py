@@ -6,8 +6,8 @@ import pytest
 
 from skilljuror.models.ingest import OfferedRow
 from skilljuror.store import open_write
-from tests.queries.studies import rows
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import rows
 
 CONTAMINATED: dict[str, tuple[str, dict[str, Any]]] = {
     "skill_offered_in_no_skill_arm": ("no-skill", {}),

@@ -12,8 +12,8 @@ from skilljuror.models.events import Via
 from skilljuror.models.ingest import OfferedRow
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.queries.studies import ingested, rows
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import ingested, rows
 
 WAYS: tuple[Via, ...] = get_args(Via)
 COLUMNS = {way: f"by_{way.replace('-', '_')}" for way in WAYS}

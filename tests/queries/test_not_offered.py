@@ -10,8 +10,8 @@ from skilljuror.models.ingest import OfferedRow
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write, schema
-from tests.parsers import goldens
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support import goldens
 
 SKILLS = ("csv-report", "pdf_forms", "charts")
 

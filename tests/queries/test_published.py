@@ -9,7 +9,7 @@ from skilljuror.queries.run import run
 from skilljuror.reports.asking import Ask
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read
-from tests.queries import published
+from tests.support import published_answers as published
 
 
 @pytest.fixture(scope="module")

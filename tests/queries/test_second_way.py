@@ -11,7 +11,7 @@ from skilljuror.queries.run import run
 from skilljuror.stats.uptake import uptake_summary
 from skilljuror.stats.yields import yield_view
 from skilljuror.store import open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 LABELS = st.lists(
     st.lists(st.sampled_from(["yes", "no", "unknown"]), max_size=7), min_size=1, max_size=5

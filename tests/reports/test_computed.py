@@ -7,7 +7,7 @@ import pytest
 from skilljuror.queries.run import open_read
 from skilljuror.reports.asking import Ask, about
 from skilljuror.reports.computed import COMPUTED, arms
-from tests.queries.studies import small_study
+from tests.support.fabricated_studies import small_study
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from skilljuror.reports.asking import Ask
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.store import open_read, open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 
 def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) -> Headline:

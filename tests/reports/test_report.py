@@ -10,8 +10,8 @@ import pytest
 from skilljuror.reports.asking import about
 from skilljuror.reports.build import build_report
 from skilljuror.reports.canvas import SCRIPTED
-from tests.queries.studies import small_study
-from tests.reports import piles
+from tests.support import report_piles as piles
+from tests.support.fabricated_studies import small_study
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from skilljuror.reports.asking import Ask
 from skilljuror.reports.build import build_report
 from skilljuror.reports.sentences import gate_power
 from skilljuror.store import open_write
-from tests.queries.studies import small_study
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import small_study
 
 
 def said(folder, *builds):

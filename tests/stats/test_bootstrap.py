@@ -4,7 +4,7 @@ from scipy import stats
 
 from skilljuror.stats.bootstrap import percentile_interval, studentized_interval, task_bootstrap
 from skilljuror.stats.paired import t_interval
-from tests.stats.published import BOOTSTRAP
+from tests.support.published_figures import BOOTSTRAP
 
 ONE_TASK = 100 / 187
 

@@ -8,7 +8,7 @@ from skilljuror.stats.paired import (
     paired_delta,
     win_tie_loss,
 )
-from tests.stats.published import WITNESS, within
+from tests.support.published_figures import WITNESS, within
 
 N = 5
 

@@ -13,7 +13,7 @@ from skilljuror.stats.rates import (
     wald,
     wilson,
 )
-from tests.stats.published import GAINS, MEAN_GAIN, STRICT, ends, within
+from tests.support.published_figures import GAINS, MEAN_GAIN, STRICT, ends, within
 
 
 @pytest.mark.parametrize(("name", "passes", "trials", "printed"), STRICT)

@@ -10,7 +10,7 @@ from skilljuror.stats.uptake import (
     steps_per_trial,
     uptake_summary,
 )
-from tests.stats.published import UPTAKE, within
+from tests.support.published_figures import UPTAKE, within
 
 UNKNOWN: list[list[UptakeLabel]] = [
     ["yes", "yes", "no"], ["yes", "unknown"], [], ["no", "yes", "yes", "yes", "unknown"],

@@ -9,7 +9,7 @@ from skilljuror.stats.yields import (
     token_overhead,
     yield_view,
 )
-from tests.stats.published import EFFICIENCY, IMPUTED, LAYOUT, YIELDS, ends, within
+from tests.support.published_figures import EFFICIENCY, IMPUTED, LAYOUT, YIELDS, ends, within
 
 
 def test_the_three_views():

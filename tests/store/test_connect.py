@@ -9,7 +9,7 @@ import pytest
 
 from skilljuror.errors import QueryError, StoreError
 from skilljuror.store import open_read, open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skilljuror.store import open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 with open_write(Path(sys.argv[1])) as store:
     fake.put(store, [fake.run("t1")])
     os.kill(os.getpid(), signal.SIGKILL)

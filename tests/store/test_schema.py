@@ -1,14 +1,11 @@
 """The schema explains itself, and growing into it is the same as being born with it."""
 
-from pathlib import Path
-
 import duckdb
 import pytest
 
 from skilljuror.errors import StoreError
 from skilljuror.store import open_read, open_write, schema
-
-ROOT = Path(__file__).parents[2]
+from tests.support.places import ROOT
 
 
 def shape(connection: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:

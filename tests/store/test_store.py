@@ -14,7 +14,7 @@ from skilljuror.models.measure import Measure
 from skilljuror.store import Store, open_read, open_write
 from skilljuror.store.runs import RUN_TABLES, run_columns
 from skilljuror.store.values import moment
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 TABLES = [
     "study", "tasks", "task_attributes", "conditions", "planned_trials", "trials", "builds",

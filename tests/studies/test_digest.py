@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skilljuror.errors import StudyError
 from skilljuror.files import digest_tree
 from skilljuror.models.bundle import Blob, tree_digest
-from tests.harnesses.tasks import write_tree
+from tests.support.harness_tasks import write_tree
 
 NAMES = st.sampled_from(["a", "b.md", "A", "ä", "c/d", "c/e/f", "c-d", "z/SKILL.md"])
 FILES = st.dictionaries(NAMES, st.builds(Blob, st.binary(max_size=9), st.booleans()))

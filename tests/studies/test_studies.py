@@ -1,5 +1,4 @@
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,7 +7,8 @@ from hypothesis import strategies as st
 from skilljuror.errors import StudyError
 from skilljuror.models.study import Condition, Contrast, StudyConfig, TaskEntry
 from skilljuror.studies import changed_fields, copies_skills, freeze, load_study, substrate_digest
-from tests.harnesses.tasks import SKILL, make_task, write_tree
+from tests.support.harness_tasks import SKILL, make_task, write_tree
+from tests.support.places import ROOT
 
 STUDY = """\
 name: tea
@@ -306,7 +306,7 @@ def test_the_default_contrast_is_left_open(base):
 
 
 def test_packaged_study_can_be_frozen():
-    examples = Path(__file__).parents[2] / "examples"
+    examples = ROOT / "examples"
     if not (examples / "study.yaml").is_file():
         pytest.skip("the checkout has no examples")
     plan = freeze(load_study(examples / "study.yaml"), examples)

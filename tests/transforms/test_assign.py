@@ -16,8 +16,8 @@ from skilljuror.transforms.llm.assign import Assigned, Desk
 from skilljuror.transforms.llm.assignment_schema import Assignment, NewFile
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 from skilljuror.transforms.llm.prompts import load_prompt
-from tests.loopback import model_server
-from tests.transforms.scripted import WARNINGS, assignment, blocks, door, flat, outside, source
+from tests.support.loopback import model_server
+from tests.support.scripted_model import WARNINGS, assignment, blocks, door, flat, outside, source
 
 pytestmark = WARNINGS
 PROMPT = load_prompt("assign-sections")

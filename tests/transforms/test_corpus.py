@@ -16,7 +16,7 @@ from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
-from tests.corpus_bundles.corpus import TRAPS, bundle
+from tests.support.bundle_corpus import TRAPS, bundle
 
 CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant not in CONTROLS]

@@ -9,7 +9,7 @@ from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.flattening.descriptions import cut, description_of, union
 from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
-from tests.corpus_bundles.corpus import TRAPS, bundle
+from tests.support.bundle_corpus import TRAPS, bundle
 from tests.transforms.test_corpus import built
 
 BENCHES = sorted({

@@ -10,7 +10,7 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.pipeline.construction.build import declared
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from tests.transforms.hostile import bundles
+from tests.support.hostile_bundles import bundles
 
 SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 

@@ -15,8 +15,8 @@ from skilljuror.transforms.llm.rewrite_request import disclosed_brief, flat_brie
 from skilljuror.transforms.llm.embedded_files import carried_files
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
-from tests.loopback import model_server
-from tests.transforms.scripted import (
+from tests.support.loopback import model_server
+from tests.support.scripted_model import (
     CHECK,
     WARNINGS,
     blocks,

@@ -1,6 +1,6 @@
 """The golden logs: where they lie, and a trajectory as the plain data of expected.json.
 
-`python -m tests.parsers.goldens FORMAT/CASE ...` writes expected.json anew; read the
+`python -m tests.support.goldens FORMAT/CASE ...` writes expected.json anew; read the
 difference before committing it.
 """
 
@@ -15,11 +15,7 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-
-ROOT = Path(__file__).parent.parent.parent
-GOLDENS = ROOT / "trajectories"
-CORPUS = ROOT.parent / "shared" / "corpus"
-LABELS = ROOT.parent / "shared" / "labels" / "events"
+from tests.support.places import GOLDENS
 
 
 def cases() -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from skilljuror.bundles import write_bundle
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob, Bundle
-from tests.corpus_bundles.rich import RICH, Files
+from tests.support.rich_bundle import RICH, Files
 
 
 def head(name: str, description: str) -> str:

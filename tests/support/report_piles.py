@@ -5,7 +5,7 @@ from pathlib import Path
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested, OfferedRow, SourceRow
 from skilljuror.store import open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 SECRET = "correct-horse-battery"
 """Stands in every place that may hold words or paths of a log."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from tests.gates.pairs import CHECK, FAITHFUL, SOURCE, edited, rebuilt
+from tests.support.gate_pairs import CHECK, FAITHFUL, SOURCE, edited, rebuilt
 
 ROOT = "forms/SKILL.md"
 LIMITS = "forms/references/limits.md"

@@ -18,8 +18,8 @@ from skilljuror.models.knowledge import MappedUnit, Place, Unit
 from skilljuror.models.trajectory import Call, Result, Step
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.store import open_write
-from tests.metrics.contexts import trajectory
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.metric_contexts import trajectory
 
 ROOT = "/home/a/.agents/skills"
 LINES = 12

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.local import LocalHarness
-from tests.harnesses.tasks import shell_agent
+from tests.support.harness_tasks import shell_agent
 
 
 def shell(options, model):

@@ -13,7 +13,7 @@ from skilljuror.models.ingest import Ingested
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.store import open_write
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
 
 TASKS = [f"task-{number:02}" for number in range(82)]
 TRIALS = 5

@@ -2,7 +2,7 @@
 
 from skilljuror.knowledge.generated.templates import fill
 from skilljuror.models.bundle import Blob, Bundle
-from tests.knowledge.bundles import bundle
+from tests.support.knowledge_bundles import bundle
 
 ROOT = """---
 name: forms

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent.parent
-EXAMPLES = ROOT / "examples"
+from tests.support.places import EXAMPLES, ROOT
+
 TASKS = sorted(path.parent for path in EXAMPLES.glob("tasks/*/task.toml"))
 SETS = sorted(path for path in EXAMPLES.glob("skills/*") if path.is_dir())
 AGENT = ROOT / "skilljuror" / "agents" / "scripted.py"

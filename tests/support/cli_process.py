@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 SKILL = """---
 name: csv-report
 description: Summarise a CSV of sales. Use when a report is asked for.

@@ -12,8 +12,8 @@ from skilljuror.models.study import TrialRecord
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.parsers.goldens import CORPUS, GOLDENS
-from tests.store import fabricated as fake
+from tests.support import fabricated_records as fake
+from tests.support.places import CORPUS, GOLDENS
 
 ALPHA, BETA = "alpha", "beta"
 
