@@ -9,7 +9,7 @@ from skilljuror.judge.features.extraction import ENOUGH
 from skilljuror.judge.features.key_values import is_setting
 from skilljuror.judge.replay.shown_text import RUNS
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Uptake, UptakeLabel
+from skilljuror.models.measure import UptakeCategory, UptakeLabel
 
 WORDS_ENOUGH = 4
 """Weight that is enough where words count too: saying is less than doing."""
@@ -29,7 +29,7 @@ class Decision:
 
     label: UptakeLabel
     """yes, no or unknown."""
-    category: Uptake
+    category: UptakeCategory
     """Why."""
     use: Use | None = None
     """The action that proves a yes."""
@@ -114,7 +114,7 @@ def _strong(uses: list[Use], run: AgentRun, enough: int) -> list[Use]:
     return [use for found in heavy for use in found]
 
 
-def _category(event: ResourceEvent, use: Use) -> Uptake:
+def _category(event: ResourceEvent, use: Use) -> UptakeCategory:
     call = use.action.call
     if use.visits:
         return "navigation"
@@ -148,5 +148,5 @@ def _restated(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
     if found is None:
         return None
     use = Use(found.action, found.clock, found.shared, found.line)
-    category: Uptake = "diagnosis" if event.ok is False else "validation"
+    category: UptakeCategory = "diagnosis" if event.ok is False else "validation"
     return Decision("yes", category, use, found.printed, found.shared[0])

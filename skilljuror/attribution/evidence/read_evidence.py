@@ -33,7 +33,7 @@ from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_o
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.resolver import Claim
 from skilljuror.models.events import Exposed, Witness
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|^\w*Error: |command not found|No such file or directory"
@@ -68,14 +68,14 @@ class Shown(Struct, frozen=True, gc=False):
     """Bytes of the resource shown; None when not known."""
 
 
-def output_of(result: Result | None) -> str:
+def output_of(result: ToolResult | None) -> str:
     """The output itself, without what the harness wrote around it."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
-def succeeded(result: Result | None) -> bool | None:
+def succeeded(result: ToolResult | None) -> bool | None:
     """Exit status 0 of the whole command, or what the harness says."""
     if result is None:
         return None
@@ -87,7 +87,7 @@ def succeeded(result: Result | None) -> bool | None:
 class Output:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, result: Result | None, command: str = "", more: str = "") -> None:
+    def __init__(self, result: ToolResult | None, command: str = "", more: str = "") -> None:
         self.text = output_of(result) + more
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
@@ -296,7 +296,7 @@ def _counted(view: View, count: int) -> tuple[Exposed, Ranges | None]:
     return "partial", ((start, end),) if count == end - start + 1 else None
 
 
-def tool_read(call: Call, claim: Claim, prints: Fingerprints, *, trusted: bool) -> Shown:
+def tool_read(call: ToolCall, claim: Claim, prints: Fingerprints, *, trusted: bool) -> Shown:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
     result = call.result
@@ -311,7 +311,7 @@ def tool_read(call: Call, claim: Claim, prints: Fingerprints, *, trusted: bool) 
     return _tool_lines(result, output, claim, prints, trusted=trusted)
 
 
-def _refused(result: Result, output: Output) -> str | None:
+def _refused(result: ToolResult, output: Output) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
@@ -321,7 +321,7 @@ def _refused(result: Result, output: Output) -> str | None:
     return None
 
 
-def _dropped(result: Result, view: View) -> Shown:
+def _dropped(result: ToolResult, view: View) -> Shown:
     """An answer without a text: the status tells what was shown, where there is one."""
     if not result.ok:
         return Shown("none", None, ok=None, note="the log says nothing of the result")
@@ -330,7 +330,7 @@ def _dropped(result: Result, view: View) -> Shown:
 
 
 def _tool_lines(
-    result: Result, output: Output, claim: Claim, prints: Fingerprints, *, trusted: bool
+    result: ToolResult, output: Output, claim: Claim, prints: Fingerprints, *, trusted: bool
 ) -> Shown:
     view, count = claim.access.view, len(output.lines)
     match = prints.match(claim.key, output.lined)
@@ -347,7 +347,7 @@ def _tool_lines(
     return replace(shown, exposed=exposed, lines=lines)
 
 
-def _told(result: Result, count: int, view: View, shown: Shown) -> Shown:
+def _told(result: ToolResult, count: int, view: View, shown: Shown) -> Shown:
     """Lines from the numbers that the tool printed."""
     first = result.first_line or 1
     last = first + max(count, 1) - 1
