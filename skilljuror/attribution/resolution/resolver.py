@@ -27,7 +27,7 @@ from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, Sk
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.reader import Shell, read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
-from skilljuror.models.trajectory import Call
+from skilljuror.models.trajectory import ToolCall
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
@@ -76,7 +76,7 @@ class AccessResolver(Struct):
     """What was found then."""
 
     def resolve_call(
-        self, call: Call, agent: str, shown: str
+        self, call: ToolCall, agent: str, shown: str
     ) -> tuple[list[ResolvedAccess], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
         accesses = [self._settled(one) for one in self._accesses(call, agent)]
@@ -107,7 +107,7 @@ class AccessResolver(Struct):
             return replace(access, proof=False, strict=True)
         return _unproven(access)
 
-    def _accesses(self, call: Call, agent: str) -> list[Access]:
+    def _accesses(self, call: ToolCall, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
         if call.action == "poll":
@@ -119,14 +119,14 @@ class AccessResolver(Struct):
             return self._file_tool(call)
         return self._unknown_tool(call) if call.action == "other" else []
 
-    def _file_tool(self, call: Call) -> list[Access]:
+    def _file_tool(self, call: ToolCall) -> list[Access]:
         """A read or a listing counts only in a bundle; a search or a write may reach further."""
         if call.action in {"read", "list"}:
             named = self._relevant(f"{call.path} {call.pattern}", self._folder(call))
             return [self._tool(call)] if named else []
         return [self._tool(call)]
 
-    def _command(self, call: Call, agent: str) -> list[Access]:
+    def _command(self, call: ToolCall, agent: str) -> list[Access]:
         text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
         folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
         if not self._relevant(text, folder):
@@ -138,7 +138,7 @@ class AccessResolver(Struct):
         self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
-    def _typed(self, call: Call) -> list[Access]:
+    def _typed(self, call: ToolCall) -> list[Access]:
         """What is typed into a shell that is running already."""
         text = typed_text(call)
         if not text or not self._relevant(text, None):
@@ -169,7 +169,7 @@ class AccessResolver(Struct):
         else:
             self.here.pop(agent, None)
 
-    def _folder(self, call: Call) -> str | None:
+    def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
             return join(self.cwd, expand_home(call.workdir, self.home))
         return self.cwd
@@ -189,7 +189,7 @@ class AccessResolver(Struct):
             self.folders[folder] = self.catalog.locate(folder + "/x") is not None
         return self.folders[folder]
 
-    def _tool(self, call: Call) -> Access:
+    def _tool(self, call: ToolCall) -> Access:
         kind = "list" if _names_only(call) else call.action
         folder = self._folder(call)
         path = join(folder, expand_home(call.path or ".", self.home))
@@ -210,7 +210,7 @@ class AccessResolver(Struct):
             written=call.written,
         )
 
-    def _unknown_tool(self, call: Call) -> list[Access]:
+    def _unknown_tool(self, call: ToolCall) -> list[Access]:
         """A tool nobody here knows, given paths: its name tells what it does with them."""
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         several = call.arguments.get("paths") or call.arguments.get("include")
@@ -400,7 +400,7 @@ def _unproven(access: Access) -> Access:
     return access
 
 
-def _names_only(call: Call) -> bool:
+def _names_only(call: ToolCall) -> bool:
     """Whether a search tool prints the names of files and no lines; Claude Code's does by default."""
     mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)
     return call.action == "search" and mode != "content"
