@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
@@ -286,10 +286,10 @@ def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
     return {}
 
 
-def _result(call: CallBuilder, event: dict[str, Any], line: int) -> Result:
+def _result(call: CallBuilder, event: dict[str, Any], line: int) -> ToolResult:
     shown = text_of(event.get("content"))
     if event.get("observation") == "error":
-        return Result(text=shown, line=line, ok=False)
+        return ToolResult(text=shown, line=line, ok=False)
     extras = as_dict(event.get("extras"))
     code = as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
     known = isinstance(code, int) and not isinstance(code, bool)
@@ -302,7 +302,7 @@ def stated_exit_code(shown: str) -> int | None:
     return int(codes[-1]) if codes else None
 
 
-def result_of_output(call: CallBuilder, shown: str, line: int, exit_code: int | None) -> Result:
+def result_of_output(call: CallBuilder, shown: str, line: int, exit_code: int | None) -> ToolResult:
     """The result of a call as the model saw it, with the exit status that is known of it."""
     clean = first = None
     if call.fields["action"] == "read":
@@ -311,4 +311,6 @@ def result_of_output(call: CallBuilder, shown: str, line: int, exit_code: int | 
     elif shown.endswith("]"):
         clean = shown[:-_NEAR_END] + _TRAILER.sub("", shown[-_NEAR_END:])
     ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
-    return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)
+    return ToolResult(
+        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first
+    )

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers import openhands
 from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.offered_skills import add_available_skills
@@ -63,7 +63,7 @@ def add_user_message(
 
 def read_result(
     run: TrajectoryBuilder, agent: str, call: CallBuilder, given: dict[str, Any], line: int
-) -> Result:
+) -> ToolResult:
     """The result of a call, undone from what the converter of that agent did to it."""
     shown = text_of(given.get("content"))
     if agent == "codex":
@@ -78,11 +78,11 @@ def read_result(
         return _openhands(call, shown, line)
     code = as_dict(given.get("extra")).get("exit_code")
     if isinstance(code, bool) or not isinstance(code, int):
-        return Result(text=shown, line=line)
-    return Result(text=shown, line=line, ok=code == 0, exit_code=code)
+        return ToolResult(text=shown, line=line)
+    return ToolResult(text=shown, line=line, ok=code == 0, exit_code=code)
 
 
-def _openhands(call: CallBuilder, shown: str, line: int) -> Result:
+def _openhands(call: CallBuilder, shown: str, line: int) -> ToolResult:
     """The kind of the observation is gone: what tells neither a status nor a file tells nothing."""
     code = openhands.stated_exit_code(shown)
     result = openhands.result_of_output(call, shown, line, code)
@@ -91,7 +91,7 @@ def _openhands(call: CallBuilder, shown: str, line: int) -> Result:
     return result
 
 
-def _claude(call: CallBuilder, given: dict[str, Any], shown: str, line: int) -> Result:
+def _claude(call: CallBuilder, given: dict[str, Any], shown: str, line: int) -> ToolResult:
     """The raw result lies in extra; the content has the file's text twice."""
     kept = as_dict(as_dict(given.get("extra")).get("tool_result_metadata"))
     raw = as_dict(kept.get("raw_tool_result"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.raw_logs.coercion import (
@@ -21,7 +21,7 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 
 
-def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int) -> Result:
+def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int) -> ToolResult:
     """The result of a call; `beside` is toolUseResult, which sub-agents and streams may lack."""
     shown = text_of(block.get("content"))
     facts = as_dict(beside)
@@ -30,7 +30,7 @@ def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int
         return _read_result(shown, facts, line, failed)
     if call.fields["action"] == "shell":
         return _shell_result(shown, facts, line, failed)
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=not failed and facts.get("success") is not False,
@@ -39,17 +39,17 @@ def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int
     )
 
 
-def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     if facts.get("type") == "file_unchanged":
-        return Result(text=shown, line=line, ok=False, unchanged=True)
+        return ToolResult(text=shown, line=line, ok=False, unchanged=True)
     if failed:
-        return Result(text=shown, line=line, ok=False)
+        return ToolResult(text=shown, line=line, ok=False)
     file = as_dict(facts.get("file"))
     clean = as_string(file.get("content"))
     first = as_count(file.get("startLine"))
     if clean is None:
         clean, first = strip_line_numbers(shown) or (_clean(shown), None)
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=True,
@@ -59,7 +59,7 @@ def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> 
     )
 
 
-def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     exit_code: int | None = None
     clean = _clean(shown)
     if failed:
@@ -69,7 +69,7 @@ def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) ->
     elif not (facts.get("returnCodeInterpretation") or facts.get("backgroundTaskId")):
         exit_code = 0
     interrupted = facts.get("interrupted") is True
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=not (failed or interrupted),
@@ -125,7 +125,7 @@ class BackgroundCommands:
         elif call.fields["action"] == "poll":
             self._brought(call, result)
 
-    def _brought(self, call: CallBuilder, result: Result) -> None:
+    def _brought(self, call: CallBuilder, result: ToolResult) -> None:
         tags = sorted(("stdout", "output"), key=lambda tag: result.text.find(f"<{tag}>"))
         found = (text_between_tags(result.text, tag) for tag in tags)
         clean = next((one for one in found if one is not None), None)
