@@ -160,7 +160,7 @@ def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
     found: list[Path] = usual_folders()
     if not found:
         raise UsageError(
-            "no logs named, and none of the usual folders of Codex, Claude Code and Gemini exists;"
+            "no logs named, and none of the folders where agents usually keep theirs exists;"
             " name one: skilljuror ingest PATH --study DIR"
         )
     listing = ", ".join(str(folder) for folder in found)

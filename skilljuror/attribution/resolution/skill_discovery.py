@@ -15,7 +15,6 @@ from skilljuror.models.trajectory import Message, Trajectory
 
 _BASE = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")
 _LOCATION = re.compile(r"<location>\s*([^<\n]{1,1000}?)\s*</location>")
-_FINDERS = ("claude", "codex", "gemini", "copilot", "opencode")
 _STOPS = frozenset(" \t\n\r'\"`()<>[]{},;|*")
 _ROOT_PATH = re.compile(r"(?<![\w.~/$}-])(~?(?:/[\w.-]{1,100}){0,12}/skills)/?(?![\w/.-])")
 _CWD = re.compile(r"<cwd>\s*([^<\n]{1,1000}?)\s*</cwd>")
@@ -31,16 +30,10 @@ def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> 
     for root in trajectory.skill_roots:
         catalog.add_root(root)
     _add_offered(catalog, trajectory)
-    told = not catalog.closed and not _finds_skills(trajectory)
+    told = not catalog.closed and not trajectory.traits.finds_skills
     for message in trajectory.messages:
         _add_message(catalog, message, told=told)
     return catalog
-
-
-def _finds_skills(trajectory: Trajectory) -> bool:
-    """Whether the agent finds skills by itself, so that a path in a prompt offers nothing."""
-    names = (trajectory.format, trajectory.agent or "")
-    return any(name.startswith(_FINDERS) for name in names)
 
 
 def _add_manifest(catalog: SkillCatalog, manifest: SkillManifest) -> None:

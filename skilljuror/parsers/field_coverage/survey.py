@@ -99,7 +99,7 @@ def _sources(paths: Sequence[Path], format: str) -> list[Source]:
     found = discover(paths)
     sources = [one.source for one in found if _is_of(one, format)]
     if not sources:
-        others = sorted({one.format for one in found if one.format})
+        others = sorted({other.format for other in found if other.format})
         there = f"what lies there is {', '.join(others)}" if others else "no format claims it"
         raise UsageError(f"no {format} log at {str(paths[0])!r}: {there}", file=str(paths[0]))
     return sources

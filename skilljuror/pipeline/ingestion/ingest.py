@@ -16,8 +16,10 @@ from msgspec.structs import replace
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
+from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
+from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.intake import IngestSummary, Tally, batches
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
@@ -33,13 +35,6 @@ from skilljuror.pipeline.workers.progress import Listener, Progress, silent
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
-
-USUAL = (
-    ("CODEX_HOME", ".codex", "sessions"),
-    ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    ("GEMINI_HOME", ".gemini", "tmp"),
-)
-"""(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
 
 
 class _Before:
@@ -217,10 +212,8 @@ def _put(store: "Store", tally: Tally, before: _Before, answers: Sequence[ReadLo
 
 
 def usual_folders() -> list[Path]:
-    """Folders where Codex, Claude Code and Gemini CLI keep their logs, where they exist."""
-    found = []
-    for variable, name, logs in USUAL:
-        base = Path(os.environ.get(variable) or Path.home() / name)
-        if (base / logs).is_dir():
-            found.append(base / logs)
-    return found
+    """Folders where the agents whose formats are registered keep their logs, where they exist."""
+    usual = [folder for name in FORMATS if (folder := parser(name).usual_folder)]
+    homes = [Path(os.environ.get(one.variable) or Path.home() / one.folder) for one in usual]
+    found = [home / one.logs for home, one in zip(homes, usual, strict=True)]
+    return [folder for folder in found if folder.is_dir()]
