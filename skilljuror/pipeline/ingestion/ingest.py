@@ -24,12 +24,18 @@ from skilljuror.pipeline.ingestion.logs import (
     ReadLogs,
     group_captures,
     portions,
+    preload,
     read_portion,
-    ready,
 )
 from skilljuror.pipeline.ingestion.rows import unread_row
-from skilljuror.pipeline.workers.pool import Crew, crew, rarely_collected
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import (
+    Listener,
+    Progress,
+    WorkerPool,
+    infrequent_gc,
+    silent,
+    worker_pool,
+)
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
@@ -125,12 +131,12 @@ def ingest_logs(
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
     told = _Told(folder, Tally(), progress, count_tokens)
-    with rarely_collected(), crew(jobs, ready) as workers:
+    with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
         before = _Before(folder)
         found = before.joined(absolute, since)
-        _read(told, workers, before, found)
+        _read(told, pool, before, found)
         if before.outdated:
-            _read_again(told, workers, before.outdated - {str(one.source.path) for one in found})
+            _read_again(told, pool, before.outdated - {str(one.source.path) for one in found})
     append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute]})
     return told.tally.summary()
 
@@ -144,14 +150,14 @@ class _Told(NamedTuple):
     count_tokens: bool
 
 
-def _read(told: _Told, workers: Crew, before: _Before, found: Sequence[Found]) -> None:
+def _read(told: _Told, pool: WorkerPool, before: _Before, found: Sequence[Found]) -> None:
     """Read sources into the database."""
     groups = group_captures(one for one in found if one.format is not None)
     work = partial(read_portion, count_tokens=told.count_tokens)
-    _store(told, before, found, workers.in_order(work, portions(groups)))
+    _store(told, before, found, pool.map_ordered(work, portions(groups)))
 
 
-def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
+def _read_again(told: _Told, pool: WorkerPool, paths: Iterable[str]) -> None:
     """Read what an older version left, as far as it is still there and was not read just now."""
     from skilljuror.store import open_write
 
@@ -160,7 +166,7 @@ def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
     there = [Path(path) for path in left if os.access(path, os.R_OK)]
     if there:
         again = [replace(one, named=False) for one in before.joined(there, None)]
-        _read(told, workers, before, again)
+        _read(told, pool, before, again)
     with open_write(told.folder.database) as store:
         store.read_again()
 
