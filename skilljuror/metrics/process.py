@@ -18,7 +18,7 @@ from skilljuror.metrics.scope import (
 )
 from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
 from skilljuror.models.measure import Measure, TrialContext
-from skilljuror.models.trajectory import Call, Step
+from skilljuror.models.trajectory import Step, ToolCall
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -49,7 +49,7 @@ def step_parts(step: Step) -> list[str]:
     return parts
 
 
-def _arguments(call: Call) -> str:
+def _arguments(call: ToolCall) -> str:
     if call.arguments:
         return _JSON.encode(call.arguments)
     named = (call.command, call.path, call.pattern, call.skill, call.written)
@@ -97,7 +97,7 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _json_size(call: Call) -> int:
+def _json_size(call: ToolCall) -> int:
     """Bytes of `_arguments`. Of flat ones orjson tells it sooner: it leaves out the blanks after
     commas and colons, one less than twice the number of members."""
     given = call.arguments

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallDraft,
@@ -151,7 +151,7 @@ def _part(run: RunDraft, element: Element, step: StepDraft, part: dict[str, Any]
         run.skipped[f"part/{kind}"] += 1
 
 
-def _result(call: CallDraft, state: dict[str, Any], line: int) -> Result | None:
+def _result(call: CallDraft, state: dict[str, Any], line: int) -> ToolResult | None:
     status = string(state.get("status"))
     if status not in {"completed", "error"}:
         return None
@@ -162,7 +162,7 @@ def _result(call: CallDraft, state: dict[str, Any], line: int) -> Result | None:
     clean = first = None
     if call.fields["action"] == "read" and ok:
         clean, first = _file(shown)
-    return Result(
+    return ToolResult(
         text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first,
         seconds=_seconds(record(state.get("time"))),
     )  # fmt: skip

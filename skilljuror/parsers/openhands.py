@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
 from skilljuror.parsers.assembly.line_numbers import strip_numbers
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
@@ -263,10 +263,10 @@ def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
     return {}
 
 
-def _result(call: CallDraft, event: dict[str, Any], line: int) -> Result:
+def _result(call: CallDraft, event: dict[str, Any], line: int) -> ToolResult:
     shown = text(event.get("content"))
     if event.get("observation") == "error":
-        return Result(text=shown, line=line, ok=False)
+        return ToolResult(text=shown, line=line, ok=False)
     extras = record(event.get("extras"))
     code = record(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
     known = isinstance(code, int) and not isinstance(code, bool)
@@ -279,7 +279,7 @@ def exit_code_in(shown: str) -> int | None:
     return int(codes[-1]) if codes else None
 
 
-def shown_result(call: CallDraft, shown: str, line: int, exit_code: int | None) -> Result:
+def shown_result(call: CallDraft, shown: str, line: int, exit_code: int | None) -> ToolResult:
     """The result of a call as the model saw it, with the exit status that is known of it."""
     clean = first = None
     if call.fields["action"] == "read":
@@ -288,4 +288,6 @@ def shown_result(call: CallDraft, shown: str, line: int, exit_code: int | None) 
     elif shown.endswith("]"):
         clean = shown[:-_NEAR_END] + _TRAILER.sub("", shown[-_NEAR_END:])
     ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
-    return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)
+    return ToolResult(
+        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first
+    )

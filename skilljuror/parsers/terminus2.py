@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import OfferedSkill, Result, Trajectory
+from skilljuror.models.trajectory import OfferedSkill, ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.raw_logs.coercion import record, rows, string, text
@@ -75,14 +75,14 @@ def _prompt(run: RunDraft, element: Element, waiting: CallDraft | None, *, first
     elif waiting.fields["action"] == "skill":
         waiting.result = _loaded(shown, line)
     else:
-        waiting.result = Result(text=shown, line=line)
+        waiting.result = ToolResult(text=shown, line=line)
 
 
-def _loaded(shown: str, line: int) -> Result:
+def _loaded(shown: str, line: int) -> ToolResult:
     if not shown.startswith(_LOADED):
-        return Result(text=shown, line=line, ok=False if shown.startswith(_FAILED) else None)
+        return ToolResult(text=shown, line=line, ok=False if shown.startswith(_FAILED) else None)
     body = shown.partition("\n")[2].removeprefix("---\n")
-    return Result(text=shown, line=line, ok=True, clean=body)
+    return ToolResult(text=shown, line=line, ok=True, clean=body)
 
 
 def _offer(run: RunDraft, shown: str) -> None:

@@ -12,7 +12,7 @@ from skilljuror.attribution.accesses.line_selection import awk_view, sed_view
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.line_options import end_range
 from skilljuror.attribution.shell.reader import read_shell
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 from skilljuror.parsers.assembly.line_numbers import _LINE, _counted, strip_numbers
 from skilljuror.parsers.codex.tool_results import read_output
 from skilljuror.parsers.raw_logs.coercion import between, text
@@ -103,8 +103,8 @@ def test_numbers_that_are_too_long_are_none():
 
 @pytest.mark.parametrize("first", [2**40, 3_000_000_000, -4, 0])
 def test_lines_that_no_file_has_are_not_told(first):
-    result = Result("a\nb", 3, ok=True, clean="a\nb", first_line=first, total_lines=2**41)
-    call = Call(
+    result = ToolResult("a\nb", 3, ok=True, clean="a\nb", first_line=first, total_lines=2**41)
+    call = ToolCall(
         "c1", "Read", "read", 2, path=f"{BUNDLE}/notes.md", start=first, count=2, result=result
     )
     (event,) = attribute(run_of(call), None).events

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallDraft, RunDraft, total_usage
 from skilljuror.parsers.assembly.token_usage import usage_of_response
 from skilljuror.parsers.assembly.tool_calls import call_fields
@@ -229,7 +229,7 @@ def test_gemini_lost_text_is_no_read():
     ],
 )
 def test_mini_results(command, shown, ok):
-    result: Result = mini_result(call("bash", command=command), shown, 1, {})
+    result: ToolResult = mini_result(call("bash", command=command), shown, 1, {})
     assert result.ok is ok
 
 

@@ -16,10 +16,10 @@ from skilljuror.knowledge.units.critical_tokens import change_between
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import Normal
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from skilljuror.models.knowledge import CONTENT_KINDS, Change, Unit, UnitDiff, UnitPair
+from skilljuror.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
 
 _WORD = re.compile(r"\w+")
-_VERBATIM: dict[str, Change] = {"code": "code", "row": "row", "field": "field"}
+_VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row", "field": "field"}
 
 
 def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
@@ -105,7 +105,7 @@ def _judged(pair: Pair, normal: Normal, aimed: Aimed) -> UnitPair:
     return UnitPair(before, after, round(pair.ratio, 3), change)
 
 
-def _reordered(before: str, after: str) -> Change | None:
+def _reordered(before: str, after: str) -> ChangeKind | None:
     """Whether the same words stand in another order."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     return "order" if old != new and sorted(old) == sorted(new) else None

@@ -11,12 +11,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import (
-    Call,
     Message,
     MessageKind,
     OfferedSkill,
-    Result,
     Step,
+    ToolCall,
+    ToolResult,
     Trajectory,
     Usage,
 )
@@ -41,11 +41,11 @@ class CallDraft:
         self.fields = call_fields(name, arguments)
         self.child: str | None = None
         """Id of the sub-agent it started."""
-        self.result: Result | None = None
+        self.result: ToolResult | None = None
 
-    def freeze(self) -> Call:
+    def freeze(self) -> ToolCall:
         """The call as a record."""
-        return Call(
+        return ToolCall(
             call_id=self.call_id,
             name=self.name,
             line=self.line,
@@ -213,7 +213,7 @@ class RunDraft:
         )
 
 
-def patched(result: Result, **changes: Any) -> Result:
+def patched(result: ToolResult, **changes: Any) -> ToolResult:
     """The result with some fields replaced."""
     return replace(result, **changes)
 

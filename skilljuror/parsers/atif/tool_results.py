@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers import openhands
 from skilljuror.parsers.assembly.builders import CallDraft, RunDraft, patched
 from skilljuror.parsers.assembly.offered_skills import add_available_skills
@@ -57,7 +57,7 @@ def add_user_message(run: RunDraft, bodies: SkillBodies, agent: str, line: int, 
 
 def read_result(
     run: RunDraft, agent: str, call: CallDraft, given: dict[str, Any], line: int
-) -> Result:
+) -> ToolResult:
     """The result of a call, undone from what the converter of that agent did to it."""
     shown = text(given.get("content"))
     if agent == "codex":
@@ -72,11 +72,11 @@ def read_result(
         return _openhands(call, shown, line)
     code = record(given.get("extra")).get("exit_code")
     if isinstance(code, bool) or not isinstance(code, int):
-        return Result(text=shown, line=line)
-    return Result(text=shown, line=line, ok=code == 0, exit_code=code)
+        return ToolResult(text=shown, line=line)
+    return ToolResult(text=shown, line=line, ok=code == 0, exit_code=code)
 
 
-def _openhands(call: CallDraft, shown: str, line: int) -> Result:
+def _openhands(call: CallDraft, shown: str, line: int) -> ToolResult:
     """The kind of the observation is gone: what tells neither a status nor a file tells nothing."""
     code = openhands.exit_code_in(shown)
     result = openhands.shown_result(call, shown, line, code)
@@ -85,7 +85,7 @@ def _openhands(call: CallDraft, shown: str, line: int) -> Result:
     return result
 
 
-def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> Result:
+def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> ToolResult:
     """The raw result lies in extra; the content has the file's text twice."""
     kept = record(record(given.get("extra")).get("tool_result_metadata"))
     raw = record(kept.get("raw_tool_result"))

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallDraft, patched
 from skilljuror.parsers.assembly.line_numbers import strip_numbers
 from skilljuror.parsers.raw_logs.coercion import between, count, number, record, string, text
@@ -12,7 +12,7 @@ _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 
 
-def read_result(call: CallDraft, block: dict[str, Any], beside: Any, line: int) -> Result:
+def read_result(call: CallDraft, block: dict[str, Any], beside: Any, line: int) -> ToolResult:
     """The result of a call; `beside` is toolUseResult, which sub-agents and streams may lack."""
     shown = text(block.get("content"))
     facts = record(beside)
@@ -21,7 +21,7 @@ def read_result(call: CallDraft, block: dict[str, Any], beside: Any, line: int) 
         return _read_result(shown, facts, line, failed)
     if call.fields["action"] == "shell":
         return _shell_result(shown, facts, line, failed)
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=not failed and facts.get("success") is not False,
@@ -30,17 +30,17 @@ def read_result(call: CallDraft, block: dict[str, Any], beside: Any, line: int) 
     )
 
 
-def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     if facts.get("type") == "file_unchanged":
-        return Result(text=shown, line=line, ok=False, unchanged=True)
+        return ToolResult(text=shown, line=line, ok=False, unchanged=True)
     if failed:
-        return Result(text=shown, line=line, ok=False)
+        return ToolResult(text=shown, line=line, ok=False)
     file = record(facts.get("file"))
     clean = string(file.get("content"))
     first = count(file.get("startLine"))
     if clean is None:
         clean, first = strip_numbers(shown) or (_clean(shown), None)
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=True,
@@ -50,7 +50,7 @@ def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> 
     )
 
 
-def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     exit_code: int | None = None
     clean = _clean(shown)
     if failed:
@@ -60,7 +60,7 @@ def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) ->
     elif not (facts.get("returnCodeInterpretation") or facts.get("backgroundTaskId")):
         exit_code = 0
     interrupted = facts.get("interrupted") is True
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         ok=not (failed or interrupted),
@@ -116,7 +116,7 @@ class Background:
         elif call.fields["action"] == "poll":
             self._brought(call, result)
 
-    def _brought(self, call: CallDraft, result: Result) -> None:
+    def _brought(self, call: CallDraft, result: ToolResult) -> None:
         tags = sorted(("stdout", "output"), key=lambda tag: result.text.find(f"<{tag}>"))
         found = (between(result.text, tag) for tag in tags)
         clean = next((one for one in found if one is not None), None)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source
@@ -131,7 +131,7 @@ class _Reader:
         exit_code = code if isinstance(code, int) else None
         output = item.get("aggregated_output")
         ok = exit_code == 0 if exit_code is not None else item.get("status") == "completed"
-        call.result = Result(
+        call.result = ToolResult(
             text=output if isinstance(output, str) else "", line=line, ok=ok, exit_code=exit_code
         )
         for child in rows(item.get("receiver_thread_ids"))[:1]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory
+from skilljuror.models.trajectory import ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallDraft,
@@ -242,7 +242,7 @@ class _Thread:
         self._open = None
         call = self.run.find_call(payload.get("call_id"))
         if call is not None:
-            call.result = Result(text="", line=line, ok=payload.get("status") == "completed")
+            call.result = ToolResult(text="", line=line, ok=payload.get("status") == "completed")
 
     def _output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._open = None
@@ -300,7 +300,7 @@ class _Thread:
         code = item.get("exit_code")
         if not isinstance(code, int):
             return
-        before = call.result or Result(text="", line=line)
+        before = call.result or ToolResult(text="", line=line)
         call.result = patched(
             before, exit_code=code, ok=code == 0, seconds=_seconds(item) or before.seconds
         )

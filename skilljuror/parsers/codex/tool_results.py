@@ -4,7 +4,7 @@ import re
 
 import orjson
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import patched
 from skilljuror.parsers.assembly.line_numbers import strip_numbers
 from skilljuror.parsers.raw_logs.coercion import number, record, rows, string
@@ -32,7 +32,7 @@ _PIECES = '[{"type":"text"'
 """How the answer of another server's tool begins."""
 
 
-def read_output(shown: str, line: int) -> tuple[Result, str | None]:
+def read_output(shown: str, line: int) -> tuple[ToolResult, str | None]:
     """(the result, the session id of a command that is still running)."""
     if shown.startswith(_OLDER):
         older = _older(shown, line)
@@ -41,10 +41,10 @@ def read_output(shown: str, line: int) -> tuple[Result, str | None]:
     frame = _FRAME.match(shown) or _PATCH_FRAME.match(shown)
     if frame is None:
         ok = False if shown.startswith(_FAILURES) else None
-        return Result(text=shown, line=line, ok=ok), None
+        return ToolResult(text=shown, line=line, ok=ok), None
     wall, code = frame.group("wall", "code")
     exit_code = None if code is None else int(code)
-    result = Result(
+    result = ToolResult(
         text=shown,
         line=line,
         exit_code=exit_code,
@@ -55,7 +55,7 @@ def read_output(shown: str, line: int) -> tuple[Result, str | None]:
     return result, frame["running"] if frame.re is _FRAME else None
 
 
-def numbered(result: Result) -> Result:
+def numbered(result: ToolResult) -> ToolResult:
     """The result of a tool that prints a number before every line of a file."""
     found = strip_numbers(result.text)
     if found is None:
@@ -63,7 +63,7 @@ def numbered(result: Result) -> Result:
     return patched(result, clean=found[0], first_line=found[1], ok=True)
 
 
-def _older(shown: str, line: int) -> Result | None:
+def _older(shown: str, line: int) -> ToolResult | None:
     """The object with output and exit code that older versions wrote; None for anything else."""
     try:
         found = record(orjson.loads(shown))
@@ -74,7 +74,7 @@ def _older(shown: str, line: int) -> Result | None:
         return None
     code = facts.get("exit_code")
     exit_code = code if isinstance(code, int) else None
-    return Result(
+    return ToolResult(
         text=shown,
         line=line,
         exit_code=exit_code,

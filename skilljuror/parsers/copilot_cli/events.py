@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallDraft,
@@ -199,7 +199,7 @@ class _Reader:
             return
         if data.get("success") is not True:
             message = text(record(data.get("error")).get("message"))
-            call.result = Result(text=message, line=line, ok=False)
+            call.result = ToolResult(text=message, line=line, ok=False)
             return
         shown = text(record(data.get("result")).get("content"))
         call.result = _result(call.fields["action"], shown, line)
@@ -216,16 +216,16 @@ class _Reader:
             command.result = patched(command.result, exit_code=code, ok=code == 0)
 
 
-def _result(action: str, shown: str, line: int) -> Result:
+def _result(action: str, shown: str, line: int) -> ToolResult:
     if action in {"shell", "poll"}:
         trailer = _TRAILER.search(shown)
         if trailer is None:
-            return Result(text=shown, line=line)
+            return ToolResult(text=shown, line=line)
         code = int(trailer[1])
-        return Result(
+        return ToolResult(
             text=shown, line=line, ok=code == 0, exit_code=code, clean=shown[: trailer.start()]
         )
     if action == "read":
         clean, first = strip_numbers(shown) or (None, None)
-        return Result(text=shown, line=line, ok=True, clean=clean, first_line=first)
-    return Result(text=shown, line=line, ok=True)
+        return ToolResult(text=shown, line=line, ok=True, clean=clean, first_line=first)
+    return ToolResult(text=shown, line=line, ok=True)

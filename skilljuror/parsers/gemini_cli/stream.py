@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source
@@ -118,7 +118,7 @@ class _Reader:
             return
         shown = text(entry.get("output"))
         message = string(record(entry.get("error")).get("message"))
-        call.result = Result(text=message or shown, line=line, ok=_ok(call, entry))
+        call.result = ToolResult(text=message or shown, line=line, ok=_ok(call, entry))
 
     def _result(self, line: int, entry: dict[str, Any]) -> None:
         self.ended = True

@@ -5,25 +5,25 @@ from typing import Any
 
 import orjson
 
-from skilljuror.models.trajectory import Result
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallDraft
 from skilljuror.parsers.raw_logs.coercion import between, record, rows, string
 
 _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
-def read_result(call: CallDraft, shown: str, line: int, beside: dict[str, Any]) -> Result:
+def read_result(call: CallDraft, shown: str, line: int, beside: dict[str, Any]) -> ToolResult:
     """The result of a command; `beside` is the message's extra with the plain output."""
     facts = record(_decoded(shown)) or beside
     code = facts.get("returncode")
     exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
     clean = facts.get("output", beside.get("raw_output"))
     if _SUBMIT in (call.fields.get("command") or ""):
-        return Result(text=shown, line=line, ok=True, clean=string(clean))
+        return ToolResult(text=shown, line=line, ok=True, clean=string(clean))
     ok = None if exit_code is None else exit_code == 0
     if string(facts.get("exception_info")) and exit_code is None:
         ok = False
-    return Result(
+    return ToolResult(
         text=shown, line=line, ok=ok, exit_code=exit_code,
         clean=clean if isinstance(clean, str) else None,
     )  # fmt: skip
@@ -50,15 +50,15 @@ def command_of(shown: str, extra: dict[str, Any]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def observed(shown: str, line: int, extra: dict[str, Any]) -> Result:
+def observed(shown: str, line: int, extra: dict[str, Any]) -> ToolResult:
     """What the command printed; a message that holds no output says that it was not run."""
     code = _CODE.search(shown[:2000])
     given = extra.get("returncode")
     if code is None and not isinstance(given, int):
-        return Result(text=shown, line=line, ok=False)
+        return ToolResult(text=shown, line=line, ok=False)
     exit_code = int(code[1]) if code else int(given or 0)
     clean = string(extra.get("raw_output"))
-    return Result(
+    return ToolResult(
         text=shown, line=line, ok=exit_code == 0, exit_code=exit_code,
         clean=_printed(shown) if clean is None else clean,
     )  # fmt: skip

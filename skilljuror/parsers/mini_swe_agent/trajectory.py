@@ -7,7 +7,7 @@ import orjson
 from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallDraft,
@@ -175,7 +175,7 @@ class _Reader:
             step.said.append(spoken)
         shown = text(given.get("content"))
         for call in step.calls:
-            call.result = Result(text=shown, line=element.line, ok=False)
+            call.result = ToolResult(text=shown, line=element.line, ok=False)
         if not step.calls:
             self.run.message(MAIN, "other", shown, element.line)
 

@@ -5,7 +5,7 @@ import json
 from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
-from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
+from skilljuror.models.trajectory import Step, ToolCall, Trajectory, Usage
 from skilljuror.parsers.base import Found
 
 PREVIEW = 160
@@ -93,7 +93,7 @@ def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
     return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
 
 
-def asked(call: Call) -> str:
+def asked(call: ToolCall) -> str:
     """What a call asks for, in one piece of text."""
     if call.command is not None:
         return call.command
