@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.discovery.find_logs import discover, families_at, families_of
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
 from skilljuror.pipeline.ingestion.intake import IngestSummary, Tally, batches
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
@@ -68,13 +68,13 @@ class _Before:
         self._sources = sorted(self._keys)
         self._given: set[str] = set()
 
-    def joined(self, paths: Sequence[Path], since: float | None) -> list[Found]:
+    def joined(self, paths: Sequence[Path], since: float | None) -> list[FoundSource]:
         """The logs under the paths, with the earlier captures and relatives of their runs."""
         found = discover(paths, since)
         here = {one.source.path for one in found}
-        names = {name for one in found for name in families_of(one)}
+        names = {name for one in found for name in session_names_of(one)}
         others = sorted({Path(source) for source in self._keys} - here) if names else []
-        kin = [path for path in others if families_at(path) & names]
+        kin = [path for path in others if session_names_at(path) & names]
         if not kin:
             return found
         named = {one.source.path for one in found if one.named}
@@ -150,7 +150,7 @@ class _Told(NamedTuple):
     count_tokens: bool
 
 
-def _read(told: _Told, pool: WorkerPool, before: _Before, found: Sequence[Found]) -> None:
+def _read(told: _Told, pool: WorkerPool, before: _Before, found: Sequence[FoundSource]) -> None:
     """Read sources into the database."""
     groups = group_captures(one for one in found if one.format is not None)
     work = partial(read_portion, count_tokens=told.count_tokens)
@@ -190,7 +190,7 @@ def _refuse(study: Path, paths: Iterable[Path]) -> None:
 def _store(
     told: _Told,
     before: _Before,
-    found: Sequence[Found],
+    found: Sequence[FoundSource],
     answers: Iterable[tuple[Sequence[LogGroup], ReadLogs]],
 ) -> None:
     from skilljuror.store import open_write  # loaded while the workers read
