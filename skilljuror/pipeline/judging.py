@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import TrajectoryError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.judge import JUDGES
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.measure import Verdict
@@ -108,7 +108,7 @@ def judge_one(job: JudgeJob) -> Judged:
 
 
 def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:
-    if RunFolder(job.study).planned:
+    if StudyFolder(job.study).planned:
         trial = read_trial(job.study, job.name)
         return trial.trajectory, trial.manifest
-    return read_logged(RunFolder(job.study).database, job.name), None
+    return read_logged(StudyFolder(job.study).database, job.name), None

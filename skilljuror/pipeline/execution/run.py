@@ -15,7 +15,14 @@ from skilljuror import __version__
 from skilljuror.agents import AGENTS
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
-from skilljuror.files import RunFolder, digest_json, read_record, sha256, write_atomic, write_record
+from skilljuror.files import (
+    StudyFolder,
+    digest_json,
+    read_record,
+    sha256,
+    write_atomic,
+    write_record,
+)
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import read_recipe
@@ -66,7 +73,7 @@ class _Run(Struct, frozen=True):
 
     base: Path
     plan: StudyPlan
-    folder: RunFolder
+    folder: StudyFolder
     agent: AgentProgram
     listener: Listener
 
@@ -91,7 +98,7 @@ def run_study(
     isolation = harness.prepare()
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
-    run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
+    run = _Run(study_file.parent, plan, StudyFolder(folder), agent, progress or silent)
     with only_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_not_followed(run)]
         before = _finished(run)
@@ -170,7 +177,7 @@ def _keep_plan(run: _Run, study_file: Path) -> list[str]:
     return []
 
 
-def _refuse_foreign(folder: RunFolder, study_file: Path, begun: bool) -> None:
+def _refuse_foreign(folder: StudyFolder, study_file: Path, begun: bool) -> None:
     if begun:
         raise StudyError(
             f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",

@@ -22,7 +22,7 @@ from typing import IO
 from msgspec import Struct
 
 from skilljuror.errors import HarnessError, SkilljurorError, StudyError
-from skilljuror.files import RunFolder, sync_tree, write_record
+from skilljuror.files import StudyFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, TrialJob
 from skilljuror.harnesses.process import STOPPED, obey_stop, request_stop
@@ -53,7 +53,7 @@ class _Worker:
     """The state of this process."""
 
     def __init__(self, place: Place) -> None:
-        self.study = RunFolder(place.study)
+        self.study = StudyFolder(place.study)
         self.harness: Harness = resolve(HARNESSES, place.choice.name, "harness")(
             place.choice.options
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skilljuror.files import RunFolder, read_record
+from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.construction.builds import read_builds
@@ -40,7 +40,7 @@ def ingest_trials(
     """
     if count_tokens:
         refuse_estimates()
-    folder = RunFolder.existing(study)
+    folder = StudyFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
     work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     tally = Tally()

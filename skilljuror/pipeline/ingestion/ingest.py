@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import RunFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers.base import Found
 from skilljuror.parsers.discovery.find_logs import discover, families_at, families_of
@@ -48,7 +48,7 @@ class _Before:
     A database of an older version is brought up to date first.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: StudyFolder) -> None:
         self.outdated: set[str] = set()
         """Sources that have to be read again, whether they are named now or not."""
         self._keys: dict[str, list[str]] = {}
@@ -121,7 +121,7 @@ def ingest_logs(
 
         refuse_estimates()
     _refuse(study, paths)
-    folder = RunFolder(study)
+    folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
     told = _Told(folder, Tally(), progress, count_tokens)
@@ -138,7 +138,7 @@ def ingest_logs(
 class _Told(NamedTuple):
     """Where what is read goes."""
 
-    folder: RunFolder
+    folder: StudyFolder
     tally: Tally
     progress: Listener
     count_tokens: bool
@@ -166,7 +166,7 @@ def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
 
 
 def _refuse(study: Path, paths: Iterable[Path]) -> None:
-    if RunFolder(study).planned:
+    if StudyFolder(study).planned:
         raise UsageError(
             f"{str(study)!r} is a study with trials of its own: read logs into another folder, or"
             " leave PATH out to read its trials",

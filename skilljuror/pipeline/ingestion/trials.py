@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import RunFolder, read_record
+from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
@@ -37,7 +37,7 @@ class ReadTrial(Struct, frozen=True):
 
 def read_trial(study: Path, trial: str) -> ReadTrial:
     """One finished trial. Raises StudyError when it is not there."""
-    folder = RunFolder(study)
+    folder = StudyFolder(study)
     path = folder.trial_record(trial)
     if not path.is_file():
         raise StudyError(f"no finished trial {trial!r} in {str(study)!r}", file=str(path))
