@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.metrics.process import step_bytes, step_texts
-from skilljuror.models.trajectory import ToolCall, ToolResult, Step
+from skilljuror.models.trajectory import Step, ToolCall, ToolResult
 
 TEXT = st.text(st.characters(), max_size=20)
 PLAIN = st.none() | st.booleans() | st.integers() | TEXT

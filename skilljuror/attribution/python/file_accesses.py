@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import field
 from msgspec.structs import replace
 
-from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, Access
-from skilljuror.attribution.accesses.line_selection import View
+from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
+from skilljuror.attribution.accesses.line_selection import LineSelection
 from skilljuror.attribution.accesses.programs import WHOLE_READERS
 from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
 from skilljuror.attribution.python.dataflow import uses_of
@@ -53,7 +53,7 @@ class _Code(Values):
 
     def add(self, path: str, kind: EventKind, **more: object) -> None:
         """Note an access, once per path and kind."""
-        access = Access(self.path(path), kind, via="python", strict=True)
+        access = Access(self.path(path), kind, via="python", bundle_files_only=True)
         access = replace(access, **more)
         if (access.path, access.kind) not in self.noted:
             self.noted.add((access.path, access.kind))
@@ -95,9 +95,9 @@ def python_accesses(
         _import(node, state)
     found = _used(tree, state, echoes=echoes)
     if _HEAD.search(code):
-        return [_seen(one, replace(one.view, cut=True)) for one in found]
+        return [_seen(one, replace(one.selection, cut=True)) for one in found]
     if _PARTS.search(code):
-        return [_seen(one, one.view.pick()) for one in found]
+        return [_seen(one, one.selection.filtered()) for one in found]
     return found
 
 
@@ -116,7 +116,7 @@ def _used(tree: ast.Module, state: _Code, *, echoes: bool) -> list[Access]:
             if shown.get(path) != "all":
                 shown[path] = how if how != "none" else shown.get(path, how)
     found = [_changed(_shown_as(one, shown.get(one.path, "all")), shown) for one in state.found]
-    return [*found, Access("", "mention", note=PRINTS)] if uses.others else found
+    return [*found, Access("", "mention", note=OTHER_OUTPUT)] if uses.others else found
 
 
 def _changed(access: Access, read: Mapping[str, str]) -> Access:
@@ -126,18 +126,18 @@ def _changed(access: Access, read: Mapping[str, str]) -> Access:
 
 
 def _shown_as(access: Access, how: str) -> Access:
-    if access.kind != "read" or access.proof or how == "all":
+    if access.kind != "read" or access.needs_evidence or how == "all":
         return access
     if how == "part":
-        return replace(access, view=access.view.pick())
+        return replace(access, selection=access.selection.filtered())
     if how == "run":
         return replace(access, kind="import", note="its text is run")
     return replace(access, shown=False, note="read and not printed")
 
 
-def _seen(access: Access, view: View) -> Access:
+def _seen(access: Access, selection: LineSelection) -> Access:
     """A read of which only a part is printed."""
-    return replace(access, view=view) if access.kind == "read" else access
+    return replace(access, selection=selection) if access.kind == "read" else access
 
 
 def _assignment(node: ast.AST, state: _Code) -> None:
@@ -253,7 +253,7 @@ def _glob(node: ast.Call, name: str, state: _Code) -> None:
     else:
         pattern = first
     if pattern and is_glob(pattern):
-        state.add(pattern, "read", glob=True, proof=True)
+        state.add(pattern, "read", glob=True, needs_evidence=True)
 
 
 def _move(node: ast.Call, name: str, state: _Code) -> None:
@@ -271,7 +271,9 @@ def _copy(node: ast.Call, name: str, state: _Code) -> None:
     source, link = state.path(given[0]), name in {"symlink", "link"}
     if not link:
         state.add(source, "read", shown=False, note="copied")
-    state.add(given[1], "write", source=source, strict=False, note="link" if link else "")
+    state.add(
+        given[1], "write", source=source, bundle_files_only=False, note="link" if link else ""
+    )
 
 
 def _run(node: ast.Call, name: str, state: _Code) -> None:
@@ -317,7 +319,7 @@ def _imported(module: str, state: _Code, *, guess: bool) -> None:
         return
     for folder in state.folders:
         path = f"{folder}/{module.replace('.', '/')}.py"
-        state.add(path, "import", note="" if guess else MAYBE)
+        state.add(path, "import", note="" if guess else UNCERTAIN)
 
 
 _CALLS: dict[str, Callable[[ast.Call, str, _Code], None]] = {
