@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from skilljuror.attribution.accesses.line_selection import WHOLE
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
 from skilljuror.attribution.shell.expansion import UNKNOWN, Word
 
 NEVER = re.compile(r"(?!)")
@@ -91,11 +91,11 @@ RULES = (
     Rule("apply_patch", {"commands.apply_patch:patch_accesses": gives([])}, ("commands.apply_patch",)),
     Rule("search commands", {"commands.search:is_search": no}, ("commands.search",)),
     Rule("search: Select-String", {"commands.search:_select_string": gives([])}),
-    Rule("lines: head and tail", {"commands.line_options:_end_view": gives(WHOLE)}),
-    Rule("lines: sed", {"commands.line_options:sed_view": gives(WHOLE)}, ("commands.line_options:sed_range", "accesses.line_selection:sed_view")),
-    Rule("lines: awk", {"commands.line_options:awk_view": gives(WHOLE)}, ("commands.line_options:awk_range", "accesses.line_selection:awk_view", "accesses.line_selection:_awk_view")),
-    Rule("lines: Get-Content", {"commands.line_options:content_range": lambda command: ([], WHOLE)}),
-    Rule("lines: views narrowed by pipes", {"accesses.line_selection:View.narrowed": lambda self, outer: self}),
+    Rule("lines: head and tail", {"commands.line_options:_end_selection": gives(WHOLE_FILE)}),
+    Rule("lines: sed", {"commands.line_options:sed_selection": gives(WHOLE_FILE)}, ("commands.line_options:sed_range", "accesses.line_selection:sed_selection")),
+    Rule("lines: awk", {"commands.line_options:awk_selection": gives(WHOLE_FILE)}, ("commands.line_options:awk_range", "accesses.line_selection:awk_selection", "accesses.line_selection:_awk_selection")),
+    Rule("lines: Get-Content", {"commands.line_options:content_range": lambda command: ([], WHOLE_FILE)}),
+    Rule("lines: views narrowed by pipes", {"accesses.line_selection:LineSelection.narrowed": lambda self, outer: self}),
     Rule("commands: make", {f"{CMD}:_make": none}),
     Rule("commands: git show", {f"{CMD}:_git": none}),
     Rule("commands: cp and mv", {f"{CMD}:_copy": none}),
@@ -108,7 +108,7 @@ RULES = (
     Rule("commands: redirections", {f"{CMD}:Pipeline._redirects": none}),
     Rule("commands: second tries", {f"{CMD}:_instead": same}),
     Rule("commands: other output", {f"{CMD}:_may_print": no}),
-    Rule("echo marks", {f"{SEG}:_marks": none}, (f"{SEG}:_marks", f"{SEG}:_by_marks", f"{SEG}:_fences", "shell.printed_text:mark_of", "shell.printed_text:places_of")),
+    Rule("echo marks", {f"{SEG}:_marks": none}, (f"{SEG}:_marks", f"{SEG}:_by_marks", f"{SEG}:_fences", "shell.printed_text:separator_line", "shell.printed_text:lines_matching")),
     # wrappers
     Rule("wrappers: all", {f"{WRAP}:unwrap": lambda commands, *_: iter(commands)}, (WRAP,)),
     Rule("wrappers: bash -c and scripts", {f"{WRAP}:_inner_shell": none}),
@@ -124,10 +124,10 @@ RULES = (
     Rule("shell: loops turn by turn", {"shell.reader:end_of_loop": none}),
     Rule("shell: braces", {"shell.expansion:braces": lambda word: [word]}),
     Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives([UNKNOWN])}, ("shell.expansion:_trimmed", "shell.expansion:_trim", "shell.expansion:_without")),
-    Rule("shell: exported variables", {"shell.reader:Shell._exported": gives({})}),
-    Rule("shell: arguments of scripts", {"shell.reader:Shell.give": none}),
-    Rule("shell: read variables", {"shell.reader:Shell._read_variable": none}),
-    Rule("shell: output of groups", {"shell.reader:Shell._group": none}),
+    Rule("shell: exported variables", {"shell.reader:ShellReader._exported": gives({})}),
+    Rule("shell: arguments of scripts", {"shell.reader:ShellReader.give": none}),
+    Rule("shell: read variables", {"shell.reader:ShellReader._read_variable": none}),
+    Rule("shell: output of groups", {"shell.reader:ShellReader._group": none}),
     # resolution
     Rule("globs: known names", {f"{CAT}.expand": gives([])}, (f"{CAT}.expand", f"{CAT}._paths", "resolution.skill_catalog:_ends")),
     Rule("globs: headings and front matter", {"resolution.glob_matches:paths_in_headings": nothing, "resolution.glob_matches:paths_by_front_matter": nothing}, ("resolution.glob_matches",)),
@@ -158,7 +158,7 @@ RULES = (
     Rule("calls: what a tool's name tells", {"resolution.call_normalisation:classify_tool": gives(("read", True))}),
     Rule("calls: typed into a shell", {"resolution.call_normalisation:typed_text": empty}),
     Rule("calls: unknown tools", {f"{RES}:AccessResolver._unknown_tool": gives([])}),
-    Rule("calls: head=5", {f"{RES}:_head_view": gives(WHOLE)}),
+    Rule("calls: head=5", {f"{RES}:_head_selection": gives(WHOLE_FILE)}),
     Rule("calls: searches for names", {f"{RES}:_names_only": no}),
     Rule("calls: folders given to file tools", {f"{RES}:_as_listing": same}),
     Rule("discovery: known roots", {"resolution.skill_catalog:_KNOWN_ROOT": NEVER}),

@@ -140,7 +140,7 @@ def _unseen_listing(resolved: ResolvedAccess) -> bool:
 def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> bool:
     """Whether a claim that is a guess lacks its proof: a path known in part, or one that a glob
     may have meant although the output names each of its files and not this one."""
-    if resolved.access.proof:
+    if resolved.access.needs_evidence:
         return True
     guessed = (
         resolved.access.glob and resolved.access.kind == "read" and resolved.order not in parts
@@ -150,7 +150,7 @@ def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> 
 
 def _only_guessed(resolved: ResolvedAccess) -> bool:
     """Whether a glob alone names the file, and the whole of it would have been printed."""
-    return resolved.access.glob and resolved.access.view.whole
+    return resolved.access.glob and resolved.access.selection.whole
 
 
 def _shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:

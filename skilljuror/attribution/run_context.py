@@ -204,7 +204,7 @@ def _pieces(
     parts = analysed.parts(output, line_index)
     for resolved in analysed.resolved_accesses:
         lines = parts.get(resolved.order)
-        view = resolved.access.view
+        selection = resolved.access.selection
         if (
             resolved.access.kind != "read"
             or not lines
@@ -213,9 +213,14 @@ def _pieces(
             or output.error_for(resolved.access.path)
         ):
             continue
-        if len(view.spans) != 1 or view.picked or view.cut or view.last is not None:
+        if (
+            len(selection.ranges) != 1
+            or selection.by_content
+            or selection.cut
+            or selection.last is not None
+        ):
             continue
-        start, end = view.spans[0]
+        start, end = selection.ranges[0]
         result = analysed.result
         if analysed.call.action == "read" and result is not None:
             start = result.first_line or start

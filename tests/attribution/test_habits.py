@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.models.trajectory import OfferedSkill
-from tests.attribution.test_hostile import PYTHON, REFERENCES, seen
+from tests.attribution.test_hostile import REFERENCES, seen
 from tests.support.attribution_runs import BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 TIDES = "---\nname: tides\ndescription: Predict tides.\n---\n# Tides\nLook up the port first.\n"

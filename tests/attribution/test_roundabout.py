@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.accesses.line_selection import awk_view
+from skilljuror.attribution.accesses.line_selection import awk_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.shell.produced_paths import listing
 from skilljuror.attribution.shell.reader import read_shell
@@ -212,4 +212,4 @@ def test_what_a_command_lists(command, globs):
     ],
 )
 def test_awk_that_ends_at_a_line(script, spans):
-    assert awk_view(script).spans == spans
+    assert awk_selection(script).ranges == spans

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import field
 from msgspec.structs import replace
 
-from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, Access
+from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.paths import expand_home, folder_of, join
 from skilljuror.attribution.python.dataflow import Printed
 from skilljuror.attribution.python.path_values import PathValues, callee
@@ -91,7 +91,7 @@ class _CodeReader(PathValues, kw_only=True):
     def add(self, text: str, kind: EventKind, note: str = "") -> str:
         """Note an access; its path."""
         path = self.path(text)
-        access = Access(path, kind, via="python", strict=True, note=note)
+        access = Access(path, kind, via="python", bundle_files_only=True, note=note)
         self.found.setdefault((path, kind), access)
         return path
 
@@ -145,7 +145,7 @@ class _CodeReader(PathValues, kw_only=True):
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             self._import(node.module)
             for alias in node.names:
-                self._import(f"{node.module}.{alias.name}", MAYBE)
+                self._import(f"{node.module}.{alias.name}", UNCERTAIN)
 
     def _import(self, module: str, note: str = "") -> None:
         first = module.partition(".")[0]
@@ -168,7 +168,7 @@ def _by_what_is_printed(reader: _CodeReader, printed: Printed) -> list[Access]:
         portions.setdefault(path, set()).add(printed.portions.get(read, "none"))
     found = [_as_printed(access, portions) for access in reader.found.values()]
     mixed = printed.others and bool(reader.reads)
-    return [*found, Access("", "mention", note=PRINTS)] if mixed else found
+    return [*found, Access("", "mention", note=OTHER_OUTPUT)] if mixed else found
 
 
 def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
@@ -178,9 +178,9 @@ def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
     if access.kind != "read" or "all" in shown:
         return access
     if "head" in shown:
-        return replace(access, view=replace(access.view, cut=True))
+        return replace(access, selection=replace(access.selection, cut=True))
     if "part" in shown:
-        return replace(access, view=access.view.pick())
+        return replace(access, selection=access.selection.filtered())
     return replace(access, shown=False, note="read and not printed")
 
 
