@@ -145,8 +145,9 @@ def test_classes_by_path(path, kind):
         ("open(f'{x}/b')", []),
         ("import sys\nsys.path.append('/s')\nimport json, numpy\nimport mine", [("import", "/s/mine.py"), ("import", "/w/mine.py")]),
         ("import subprocess\nsubprocess.run(['python3', '/s/x.py'])", [("exec", "/s/x.py")]),
-        ("import sys\nsys.path.insert(0, '/s')\nfrom mine import (", [("import", "/s/mine.py"), ("import", "/w/mine.py")]),
-        ("def broken(:\n  open('/a/b')", [("read", "/a/b")]),
+        ("open('/a/b')\nfrom mine import (", []),
+        ("from pathlib import Path\np = Path('/a/b')\nwith p.open('w') as f: pass", [("write", "/a/b")]),
+        ("open('/a/b', mode='a')", [("edit", "/a/b")]),
         ("words.append('/s')\nimport mine", [("import", "/w/mine.py")]),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
 from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
-from skilljuror.attribution.python.file_accesses import imports_by_script, python_accesses
+from skilljuror.attribution.python.file_accesses import accesses_of_script, python_accesses
 from skilljuror.attribution.resolution.call_normalisation import (
     classify_tool,
     simplified_command,
@@ -377,7 +377,7 @@ class AccessResolver(Struct):
             commands = read_shell(text, self.cwd, self.home)
             touched = command_accesses(list(unwrap(commands, self.home)), self.home)
         elif suffix == "py":
-            touched = imports_by_script(text, access.path, self.home)
+            touched = accesses_of_script(text, access.path, self.home)
         elif suffix in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
             touched = quoted_accesses(text, folder_of(access.path) or None, self.home)
         else:
