@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.evidence.error_messages import says_missing
 from skilljuror.attribution.evidence.line_index import Ranges
 from skilljuror.attribution.evidence.output_segments import Parts, headed
@@ -28,6 +27,7 @@ from skilljuror.attribution.resolution.skill_discovery import catalog_of, home_o
 from skilljuror.attribution.run_context import Gathered, Touch, gather
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
 _LAST = 2**31 - 1

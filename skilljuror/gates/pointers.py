@@ -9,7 +9,6 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.generated.embedded_files import embedded_files
 from skilljuror.knowledge.generated.line_grammar import CONFIGURATION, MARKER, embedded_path
 from skilljuror.knowledge.markdown.block_index import document_of
@@ -18,6 +17,7 @@ from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.normalised_text import paths_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import is_markdown
 
 _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _COMMAND = re.compile(

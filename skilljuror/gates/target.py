@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from skilljuror.knowledge.classes import SCRIPT_SUFFIXES, is_markdown
 from skilljuror.knowledge.markdown.text_file import Text, read_text, write_text
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import class_of, is_markdown
 
 Files = dict[str, Blob | None]
 """path -> new content; None deletes the file."""
@@ -65,8 +65,8 @@ class Target:
     @cached_property
     def helpers(self) -> tuple[Unit, ...]:
         """The file units of scripts, in a fence or beside."""
-        scripts = tuple(sorted(SCRIPT_SUFFIXES))
-        return tuple(u for u in self.units if u.kind == "file" and helper_path(u).endswith(scripts))
+        files = (unit for unit in self.units if unit.kind == "file")
+        return tuple(unit for unit in files if class_of(helper_path(unit)) == "code")
 
     def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
         numbers = {

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import Lined, Match, front_matter, size_of
 from skilljuror.attribution.evidence.read_evidence import Shown, output_of
 from skilljuror.attribution.findings.model import Finding
@@ -11,6 +10,7 @@ from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import Location, tail_of
 from skilljuror.attribution.run_context import BODY_HEAD, Gathered, Touch
 from skilljuror.models.events import Exposed, Via, Witness
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message
 
 _RESOURCES = re.compile(r"<available_resources>")

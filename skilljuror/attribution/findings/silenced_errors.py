@@ -2,12 +2,12 @@
 
 import re
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import Fingerprints
 from skilljuror.attribution.evidence.output_segments import front_matters
 from skilljuror.attribution.evidence.read_evidence import Output, Shown
 from skilljuror.attribution.resolution.resolver import Claim
 from skilljuror.attribution.run_context import Touch
+from skilljuror.models.resource_class import is_root
 
 _HUSHED = re.compile(r"\s2>\s*/dev/null\s*\Z")
 _SEVERAL = re.compile(r"[;|\n]|&&")

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.accesses.line_selection import WHOLE, View
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import folder_of, is_glob, name_of, normal
 from skilljuror.attribution.resolution.skill_catalog import INNER, Catalog, Location
+from skilljuror.models.resource_class import is_root
 
 _SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""})
 """Folders that were there before anything was copied into them."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import glob_fits, glob_match, holds_any, is_glob, normal
+from skilljuror.models.resource_class import is_root
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import absolute, folder_of, name_of, normal
 from skilljuror.attribution.resolution.skill_catalog import Catalog, known_root, tail_of
 from skilljuror.models.events import SkillManifest
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Trajectory
 
 _BASE = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")

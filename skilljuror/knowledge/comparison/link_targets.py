@@ -14,7 +14,6 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from skilljuror.knowledge.classes import is_root_name
 from skilljuror.knowledge.comparison.file_matching import is_tail
 from skilljuror.knowledge.comparison.unit_matching import Matching
 from skilljuror.knowledge.generated.line_grammar import MARKER, embedded_path
@@ -25,6 +24,7 @@ from skilljuror.knowledge.units.normalised_text import Normal, paths_in, paths_o
 from skilljuror.knowledge.units.prose import LINK_ARROW
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitPair
+from skilljuror.models.resource_class import is_root_name
 
 _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _MOST = 0.5

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.knowledge.markdown.block_index import Block, Document, Heading
 from skilljuror.knowledge.markdown.text_file import Text, with_flags, write_text
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
 
 KINDS = (
     "Helper implementation for",

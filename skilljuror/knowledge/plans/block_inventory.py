@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structure
 from skilljuror.knowledge.markdown.block_index import closer, document_of
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown.text_file import Text
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
 _LOCAL = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')

@@ -14,7 +14,6 @@ from posixpath import join, normpath
 from urllib.parse import unquote
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_root_name, resource_class
 from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structure
 from skilljuror.knowledge.generated.templates import COUNTED, recognise
 from skilljuror.knowledge.markdown.headings import anchors, shift_line
@@ -33,6 +32,7 @@ from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import paths_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Generated, Plan, Substitution
+from skilljuror.models.resource_class import is_root_name, resource_class
 
 SHOWN = 5
 """Problems of one kind that are listed; the rest are counted."""

@@ -4,13 +4,13 @@ import hashlib
 from collections import Counter
 from functools import lru_cache
 
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.critical_tokens import criticals
 from skilljuror.knowledge.units.draft import Draft
 from skilljuror.knowledge.units.prose import embedded, markdown_units
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import Unit
+from skilljuror.models.resource_class import is_markdown
 
 _NO_CRITICALS = frozenset({"file", "schema", "step"})
 

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
 
-from skilljuror.knowledge.classes import is_markdown, resource_class
 from skilljuror.knowledge.generated.embedded_files import carrying_fences
 from skilljuror.knowledge.generated.line_grammar import (
     CONFIGURATION,
@@ -20,6 +19,7 @@ from skilljuror.knowledge.units.code_and_data import fields, file_digest, listin
 from skilljuror.knowledge.units.draft import Draft
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
+from skilljuror.models.resource_class import is_markdown, resource_class
 
 STEP_ARROW = " -> "
 LINK_ARROW = " -> "

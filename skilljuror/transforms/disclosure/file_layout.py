@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.headings import can_shift, slug
 from skilljuror.knowledge.markdown.block_index import Heading, plain
 from skilljuror.knowledge.generated.embedded_files import Embedded

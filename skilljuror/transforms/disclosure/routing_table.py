@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from skilljuror.knowledge.classes import is_licence
+from skilljuror.models.resource_class import is_licence
 from skilljuror.knowledge.markdown.block_index import Document
 from skilljuror.knowledge.generated.embedded_files import KINDS, Embedded
 from skilljuror.models.plan import Copy

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.generated.line_grammar import made_heading
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.block_index import Document, Heading

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown, is_root_name, resource_class
+from skilljuror.models.resource_class import is_markdown, is_root_name, resource_class
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown.headings import can_shift
 from skilljuror.knowledge.markdown.block_index import Document, closer
 from skilljuror.knowledge.generated.embedded_files import fence_for, info_of, is_marker, kind_of
 from skilljuror.knowledge.plans.render import Sources
-from skilljuror.models.bundle import Bundle, ResourceClass, Skill
+from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
 from skilljuror.transforms.flattening.link_targets import Places, linked
 from skilljuror.transforms.flattening.descriptions import description_of, quoted, skill_slug
@@ -98,7 +98,7 @@ class Flattener:
     def embed(self, path: str) -> None:
         """One file: under a marker, beside the page as data, or dropped when empty."""
         blob = self.bundle.files[path]
-        kind = class_of(self.bundle, path)
+        kind = resource_class(path, blob)
         if not blob.data.strip() and kind != "code":
             self.flat.dropped[path] = "empty"
         elif kind == "data":
@@ -145,14 +145,6 @@ class Flattener:
         flags = self.sources.text(path).flags
         if flags:
             self.flat.flags[path] = flags
-
-
-def class_of(bundle: Bundle, path: str) -> ResourceClass:
-    """The class of a file in this bundle; a SKILL.md inside another skill is support."""
-    kind = resource_class(path, bundle.files[path])
-    if kind == "root" and path not in {skill.path for skill in bundle.skills}:
-        return "data" if bundle.files[path].text is None else "support"
-    return kind
 
 
 def files_of(bundle: Bundle, skill: Skill) -> list[str]:

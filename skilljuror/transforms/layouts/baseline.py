@@ -8,11 +8,11 @@ from skilljuror.knowledge.generated.embedded_files import fence_for, is_marker
 from skilljuror.knowledge.plans.render import Sources
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.flattening.descriptions import description_of, quoted, skill_slug, union
 from skilljuror.transforms.flattening.flattener import (
     Flat,
     Flattener,
-    class_of,
     files_beside,
     files_of,
     finished,
@@ -34,7 +34,7 @@ class Baseline:
         flat, sources = Flat(), Sources(parent.files)
         beside = files_beside(parent)
         alone = len(parent.skills) == 1 and all(
-            class_of(parent, path) == "data" or not parent.files[path].data.strip()
+            resource_class(path, parent.files[path]) == "data" or not parent.files[path].data.strip()
             for path in beside
         )
         if alone:
@@ -111,7 +111,7 @@ def _beside(flattener: Flattener, beside: list[str]) -> None:
     said = [
         path
         for path in beside
-        if class_of(bundle, path) != "data" and bundle.files[path].data.strip()
+        if resource_class(path, bundle.files[path]) != "data" and bundle.files[path].data.strip()
     ]
     if said:
         flattener.page.gap()

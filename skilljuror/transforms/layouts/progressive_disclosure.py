@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.generated.embedded_files import is_structure
 from skilljuror.knowledge.plans.render import Sources
 from skilljuror.models.bundle import Bundle

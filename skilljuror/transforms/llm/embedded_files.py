@@ -7,7 +7,7 @@ by us, from the source.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.block_index import Document
 from skilljuror.knowledge.generated.embedded_files import embedded_files
 from skilljuror.models.bundle import Blob

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.block_index import Document
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.markdown.text_file import read_text
