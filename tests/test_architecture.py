@@ -87,7 +87,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "judge": {
         "base": set(),
         "replay": set(),
-        "features": {"replay"},
+        "features": set(),
         "signals": {"features", "replay"},
         "rubric": {"features", "signals"},
         "agent_trace": {"features", "replay", "rubric", "signals"},

@@ -5,26 +5,34 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.evidence.error_messages import says_missing
-from skilljuror.attribution.evidence.line_index import Ranges
-from skilljuror.attribution.evidence.output_segments import Parts, headed
+from skilljuror.attribution.evidence.error_messages import says_file_missing
+from skilljuror.attribution.evidence.line_index import LineRanges
+from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
 from skilljuror.attribution.evidence.read_evidence import (
     DISAGREE,
-    Output,
-    Shown,
-    ran_shown,
-    read_shown,
-    tool_read,
+    CallOutput,
+    ReadEvidence,
+    evidence_of_read,
+    evidence_of_run,
+    evidence_of_tool_read,
 )
-from skilljuror.attribution.findings.injected_content import message_findings, skill_findings
-from skilljuror.attribution.findings.model import Finding
-from skilljuror.attribution.findings.search_output import outside, search_findings
-from skilljuror.attribution.findings.silenced_errors import missing_one, not_there
-from skilljuror.attribution.findings.unclaimed_content import Screens, may_show, unexplained
-from skilljuror.attribution.resolution.resolver import Claim
-from skilljuror.attribution.resolution.skill_catalog import Catalog, Location, tail_of
-from skilljuror.attribution.resolution.skill_discovery import catalog_of, home_of
-from skilljuror.attribution.run_context import Gathered, Touch, gather
+from skilljuror.attribution.findings.candidate_event import CandidateEvent
+from skilljuror.attribution.findings.injected_content import message_events, skill_call_events
+from skilljuror.attribution.findings.search_output import events_of_wide_search, search_events
+from skilljuror.attribution.findings.silenced_errors import evidence_of_missing_file, missing_file
+from skilljuror.attribution.findings.unclaimed_content import (
+    SharedScreens,
+    may_show,
+    unclaimed_reads,
+)
+from skilljuror.attribution.resolution.resolver import ResolvedAccess
+from skilljuror.attribution.resolution.skill_catalog import (
+    ResourceLocation,
+    SkillCatalog,
+    bare_skill_name,
+)
+from skilljuror.attribution.resolution.skill_discovery import discover_catalog, home_folder
+from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.resource_class import class_of
@@ -50,152 +58,190 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     the log: skill lists, base directories, paths of SKILL.md, roots known from real logs; a
     resource's text is learned when the log shows the whole of it.
     """
-    catalog = catalog_of(trajectory, manifest)
-    gathered = gather(trajectory, catalog, manifest, home_of(trajectory, catalog))
-    findings = [
-        one for message in trajectory.messages for one in message_findings(message, gathered)
-    ]
-    screens = Screens.of(gathered.touches)
-    for touch in gathered.touches:
-        findings.extend(_touch_findings(touch, gathered, screens))
+    catalog = discover_catalog(trajectory, manifest)
+    gathered = build_run_context(trajectory, catalog, manifest, home_folder(trajectory, catalog))
+    findings = [one for message in trajectory.messages for one in message_events(message, gathered)]
+    screens = SharedScreens.of(gathered.analysed_calls)
+    for analysed in gathered.analysed_calls:
+        findings.extend(_touch_findings(analysed, gathered, screens))
     classes = _Classes(manifest)
     events = tuple(_events(trajectory, _placed(findings), gathered, classes))
     found = manifest if manifest is not None and manifest.known else _discovered(gathered, events)
     return Attribution(events, found)
 
 
-def _touch_findings(touch: Touch, run: Gathered, screens: Screens) -> Iterator[Finding]:
+def _touch_findings(
+    analysed: AnalysedCall, run: RunContext, screens: SharedScreens
+) -> Iterator[CandidateEvent]:
     """The events of one call."""
-    if touch.call.action == "skill":
-        yield from skill_findings(touch, run)
+    if analysed.call.action == "skill":
+        yield from skill_call_events(analysed, run)
         return
-    if not touch.accesses and not may_show(touch, run):
+    if not analysed.accesses and not may_show(analysed, run):
         return
-    output = touch.output()
-    if touch.accesses:
-        found = [*_claimed(touch, run, output), *_searched(touch, run, output)]
+    output = analysed.output()
+    if analysed.accesses:
+        found = [*_claimed(analysed, run, output), *_searched(analysed, run, output)]
         found.sort(key=lambda one: one.order)
         yield from _once(_unchecked(found))
-    for location, shown in unexplained(touch, run, output, screens):
-        yield _finding(touch, location, shown, order=len(touch.claims))
+    for location, shown in unclaimed_reads(analysed, run, output, screens):
+        yield _finding(analysed, location, shown, order=len(analysed.resolved_accesses))
 
 
-def _finding(touch: Touch, location: Location, shown: Shown, order: int) -> Finding:
-    via: Via = "read-tool" if touch.call.action in {"read", "other"} else "shell"
-    return Finding(
-        location, "read", "python" if touch.call.action == "python" else via, shown,
-        touch.step.agent, touch.step.index, touch.call.line, touch.step.file, order,
-        touch.call.call_id,
+def _finding(
+    analysed: AnalysedCall, location: ResourceLocation, shown: ReadEvidence, order: int
+) -> CandidateEvent:
+    via: Via = "read-tool" if analysed.call.action in {"read", "other"} else "shell"
+    return CandidateEvent(
+        location, "read", "python" if analysed.call.action == "python" else via, shown,
+        analysed.step.agent, analysed.step.index, analysed.call.line, analysed.step.file, order,
+        analysed.call.call_id,
     )  # fmt: skip
 
 
-def _claimed(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
-    parts = touch.parts(output, run.prints)
-    lost = missing_one(touch, output, run.prints) if output.ok is False else None
-    for claim in touch.claims:
-        if claim.access.kind == "search" or _unseen_listing(claim):
+def _claimed(
+    analysed: AnalysedCall, run: RunContext, output: CallOutput
+) -> Iterator[CandidateEvent]:
+    parts = analysed.parts(output, run.line_index)
+    lost = missing_file(analysed, output, run.line_index) if output.ok is False else None
+    for resolved in analysed.resolved_accesses:
+        if resolved.access.kind == "search" or _unseen_listing(resolved):
             continue
-        shown = not_there() if claim is lost else _shown(touch, claim, output, run, parts)
-        if shown.witness == "both" and _shown_by_another(claim, touch):
-            shown = Shown("none", None, output.ok, note=claim.access.note)
-        if shown.witness == "both" and touch.number in run.sources.get(claim.key, ()):
+        shown = (
+            evidence_of_missing_file()
+            if resolved is lost
+            else _shown(analysed, resolved, output, run, parts)
+        )
+        if shown.witness == "both" and _shown_by_another(resolved, analysed):
+            shown = ReadEvidence("none", None, output.ok, note=resolved.access.note)
+        if shown.witness == "both" and analysed.number in run.sources.get(resolved.key, ()):
             shown = replace(shown, witness="command")
-        if shown.witness != "both" and _unproven(claim, parts, output):
+        if shown.witness != "both" and _unproven(resolved, parts, output):
             continue
-        if shown.note == DISAGREE and shown.exposed == "none" and _only_guessed(claim):
+        if shown.note == DISAGREE and shown.exposed == "none" and _only_guessed(resolved):
             continue
-        location = claim.location
-        if claim.access.kind == "list" and location.folder:
+        location = resolved.location
+        if resolved.access.kind == "list" and location.folder:
             location = replace(location, resource=".")
-        missing = claim is lost or (shown.ok is False and _missing(claim, shown, output))
-        yield Finding(
-            location, claim.access.kind, claim.access.via, shown, touch.step.agent,
-            touch.step.index, touch.call.line, touch.step.file, claim.order, touch.call.call_id,
-            missing, shown.quote or claim.access.text,
+        missing = resolved is lost or (shown.ok is False and _missing(resolved, shown, output))
+        yield CandidateEvent(
+            location, resolved.access.kind, resolved.access.via, shown, analysed.step.agent,
+            analysed.step.index, analysed.call.line, analysed.step.file, resolved.order, analysed.call.call_id,
+            missing, shown.quote or resolved.access.text,
         )  # fmt: skip
 
 
-def _unseen_listing(claim: Claim) -> bool:
+def _unseen_listing(resolved: ResolvedAccess) -> bool:
     """Whether names were listed into another command, and nobody saw them."""
-    access = claim.access
+    access = resolved.access
     return access.kind == "list" and access.via == "shell" and not access.shown
 
 
-def _unproven(claim: Claim, parts: Parts, output: Output) -> bool:
+def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> bool:
     """Whether a claim that is a guess lacks its proof: a path known in part, or one that a glob
     may have meant although the output names each of its files and not this one."""
-    if claim.access.proof:
+    if resolved.access.proof:
         return True
-    guessed = claim.access.glob and claim.access.kind == "read" and claim.order not in parts
-    return guessed and headed(output.lines)
+    guessed = (
+        resolved.access.glob and resolved.access.kind == "read" and resolved.order not in parts
+    )
+    return guessed and has_file_headers(output.lines)
 
 
-def _only_guessed(claim: Claim) -> bool:
+def _only_guessed(resolved: ResolvedAccess) -> bool:
     """Whether a glob alone names the file, and the whole of it would have been printed."""
-    return claim.access.glob and claim.access.view.whole
+    return resolved.access.glob and resolved.access.view.whole
 
 
-def _shown_by_another(claim: Claim, touch: Touch) -> bool:
+def _shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:
     """Whether the text in the output is that of another access of the call: of a copy, say."""
-    return not claim.access.shown and any(
-        one.access.shown and one.access.kind == "read" and one.key == claim.key
-        for one in touch.claims
+    return not resolved.access.shown and any(
+        one.access.shown and one.access.kind == "read" and one.key == resolved.key
+        for one in analysed.resolved_accesses
     )
 
 
-def _missing(claim: Claim, shown: Shown, output: Output) -> bool:
+def _missing(resolved: ResolvedAccess, shown: ReadEvidence, output: CallOutput) -> bool:
     """Whether the log says that the path is not there."""
-    if claim.access.kind == "read":
-        return says_missing(shown.note)
-    lost = claim.access.kind in {"exec", "list"}
-    return lost and output.error_for(claim.access.path) is not None
+    if resolved.access.kind == "read":
+        return says_file_missing(shown.note)
+    lost = resolved.access.kind in {"exec", "list"}
+    return lost and output.error_for(resolved.access.path) is not None
 
 
-def _shown(touch: Touch, claim: Claim, output: Output, run: Gathered, parts: Parts) -> Shown:
-    call, alone = touch.call, len(touch.claims) == 1
-    kind = claim.access.kind
+def _shown(
+    analysed: AnalysedCall,
+    resolved: ResolvedAccess,
+    output: CallOutput,
+    run: RunContext,
+    parts: Segments,
+) -> ReadEvidence:
+    call, alone = analysed.call, len(analysed.resolved_accesses) == 1
+    kind = resolved.access.kind
     if kind == "read":
-        if call.action == "other" and headed(output.lines):
-            return read_shown(claim, output, run.prints, parts.get(claim.order))
-        if call.action in {"read", "other"} and claim.access.shown:
-            shown = tool_read(call, claim, run.prints, trusted=run.catalog.known)
+        if call.action == "other" and has_file_headers(output.lines):
+            return evidence_of_read(resolved, output, run.line_index, parts.get(resolved.order))
+        if call.action in {"read", "other"} and resolved.access.shown:
+            shown = evidence_of_tool_read(call, resolved, run.line_index, trusted=run.catalog.known)
             return shown if alone or shown.witness == "both" else replace(shown, lines=None)
         known = run.catalog.known
-        foreign = known and not run.catalog.has(*claim.key)
-        segment = parts.get(claim.order)
-        return read_shown(claim, output, run.prints, segment, trusted=known, foreign=foreign)
+        foreign = known and not run.catalog.has(*resolved.key)
+        segment = parts.get(resolved.order)
+        return evidence_of_read(
+            resolved, output, run.line_index, segment, trusted=known, foreign=foreign
+        )
     if kind in {"exec", "import"}:
-        return ran_shown(claim, output)
-    note = claim.access.note
-    if kind == "edit" and call.action == "edit" and claim.access.via == "read-tool":
+        return evidence_of_run(resolved, output)
+    note = resolved.access.note
+    if kind == "edit" and call.action == "edit" and resolved.access.via == "read-tool":
         snippet = output.ok and len(output.lines) > 3
-        return Shown("partial" if snippet else "none", None, output.ok, note=note)
+        return ReadEvidence("partial" if snippet else "none", None, output.ok, note=note)
     ok = output.ok
     if kind == "list" and ok is None and output.text.strip():
-        ok = output.error_for(claim.access.path) is None
-    return Shown("none", None, ok, note=note)
+        ok = output.error_for(resolved.access.path) is None
+    return ReadEvidence("none", None, ok, note=note)
 
 
-def _searched(touch: Touch, run: Gathered, output: Output) -> Iterator[Finding]:
-    claims = {id(claim.access) for claim in touch.claims}
-    for claim, location, shown in search_findings(touch, run, output):
-        yield _search(touch, location, shown, claim.access.via, claim.order, claim.access.text)
-    wide = [one for one in touch.accesses if one.kind == "search" and id(one) not in claims]
+def _searched(
+    analysed: AnalysedCall, run: RunContext, output: CallOutput
+) -> Iterator[CandidateEvent]:
+    resolved_accesses = {id(resolved.access) for resolved in analysed.resolved_accesses}
+    for resolved, location, shown in search_events(analysed, run, output):
+        yield _search(
+            analysed, location, shown, resolved.access.via, resolved.order, resolved.access.text
+        )
+    wide = [
+        one
+        for one in analysed.accesses
+        if one.kind == "search" and id(one) not in resolved_accesses
+    ]
     if any(one.shown for one in wide) and run.catalog.named_in(output.text):
-        for location, shown in outside(touch, run, output):
-            yield _search(touch, location, shown, wide[0].via, len(touch.claims), wide[0].text)
+        for location, shown in events_of_wide_search(analysed, run, output):
+            yield _search(
+                analysed,
+                location,
+                shown,
+                wide[0].via,
+                len(analysed.resolved_accesses),
+                wide[0].text,
+            )
 
 
 def _search(
-    touch: Touch, location: Location, shown: Shown, via: Via, order: int, text: str
-) -> Finding:
-    return Finding(
-        location, "search", via, shown, touch.step.agent, touch.step.index, touch.call.line,
-        touch.step.file, order, touch.call.call_id, quote=shown.quote or text,
+    analysed: AnalysedCall,
+    location: ResourceLocation,
+    shown: ReadEvidence,
+    via: Via,
+    order: int,
+    text: str,
+) -> CandidateEvent:
+    return CandidateEvent(
+        location, "search", via, shown, analysed.step.agent, analysed.step.index, analysed.call.line,
+        analysed.step.file, order, analysed.call.call_id, quote=shown.quote or text,
     )  # fmt: skip
 
 
-def _unchecked(found: list[Finding]) -> list[Finding]:
+def _unchecked(found: list[CandidateEvent]) -> list[CandidateEvent]:
     """`wc -l file && cat file` is one access to the file: its name or size beside it is none."""
     used = {one.location for one in found if one.kind != "list"}
     return [one for one in found if one.kind != "list" or one.location not in used]
@@ -204,7 +250,7 @@ def _unchecked(found: list[Finding]) -> list[Finding]:
 _REPEATED = frozenset({"exec", "import", "list", "search", "edit", "write", "mention"})
 
 
-def _once(found: list[Finding]) -> Iterator[Finding]:
+def _once(found: list[CandidateEvent]) -> Iterator[CandidateEvent]:
     """Five runs of one script in one command are one event; separate reads stay separate."""
     seen: set[tuple[str, str, str]] = set()
     for one in found:
@@ -215,7 +261,7 @@ def _once(found: list[Finding]) -> Iterator[Finding]:
         yield one
 
 
-def _placed(findings: Iterable[Finding]) -> list[Finding]:
+def _placed(findings: Iterable[CandidateEvent]) -> list[CandidateEvent]:
     """In order of occurrence; a path that lacks its skill belongs to the one touched last."""
     ordered = sorted(_unmentioned(findings), key=lambda one: (one.file, one.line, one.order))
     last: dict[str, str] = {}
@@ -233,7 +279,7 @@ def _placed(findings: Iterable[Finding]) -> list[Finding]:
     return placed
 
 
-def _unmentioned(findings: Iterable[Finding]) -> list[Finding]:
+def _unmentioned(findings: Iterable[CandidateEvent]) -> list[CandidateEvent]:
     """Code that is written and run in one step is an import and no mention."""
     found = list(findings)
     loaded = {
@@ -262,11 +308,11 @@ class _Classes(Struct):
 
     def of(self, skill: str, path: str) -> ResourceClass:
         """The class of a resource."""
-        return self.known.get((tail_of(skill), path)) or class_of(path)
+        return self.known.get((bare_skill_name(skill), path)) or class_of(path)
 
 
 def _events(
-    trajectory: Trajectory, findings: list[Finding], run: Gathered, classes: _Classes
+    trajectory: Trajectory, findings: list[CandidateEvent], run: RunContext, classes: _Classes
 ) -> Iterator[ResourceEvent]:
     for ordinal, one in enumerate(findings):
         place, shown = one.location, one.shown
@@ -300,28 +346,28 @@ def _events(
         )
 
 
-def _shown_bytes(run: Gathered, one: Finding, lines: Ranges | None) -> int | None:
+def _shown_bytes(run: RunContext, one: CandidateEvent, lines: LineRanges | None) -> int | None:
     """Bytes of the lines shown where the file is known, else of what the answer holds of it."""
-    page = run.prints.pages.get((one.location.skill, one.location.resource))
+    page = run.line_index.pages.get((one.location.skill, one.location.resource))
     return page.size(lines) if page and lines and one.shown.exposed != "none" else one.shown.size
 
 
-def _possible(lines: Ranges | None) -> Ranges | None:
+def _possible(lines: LineRanges | None) -> LineRanges | None:
     """Ranges that a file can have; what an odd log makes of others is not known."""
     odd = lines and any(not 0 < first <= last <= _LAST for first, last in lines)
     return None if odd else lines
 
 
-def _discovered(run: Gathered, events: tuple[ResourceEvent, ...]) -> SkillManifest:
+def _discovered(run: RunContext, events: tuple[ResourceEvent, ...]) -> SkillManifest:
     """The manifest that a log itself shows."""
-    catalog: Catalog = run.catalog
+    catalog: SkillCatalog = run.catalog
     resources = []
     for tail in sorted(catalog.resources):
         skill = catalog.names.get(tail, tail)
         for path in sorted(catalog.resources[tail].values()):
             text = run.texts.get((skill, path))
             resources.append(Resource(tail, path, class_of(path), text))
-    touched = {tail_of(event.skill) for event in events if not event.phantom}
+    touched = {bare_skill_name(event.skill) for event in events if not event.phantom}
     return SkillManifest(
         resources=tuple(resources),
         roots=tuple(catalog.roots),

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.evidence.line_index import Key
-from skilljuror.attribution.resolution.skill_catalog import tail_of
+from skilljuror.attribution.evidence.line_index import ResourceKey
+from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.models.trajectory import Trajectory
@@ -45,19 +45,19 @@ def expose(
     and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
     `skills` are the folder names of the variant's; without them each lies at the top.
     """
-    placed: dict[Key, list[tuple[str, UnitLocation]]] = {}
+    placed: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
     for one in units:
         if place := one.places.get(variant):
             resource = _resource_of(place.file, skills)
             placed.setdefault(resource, []).append((one.unit.unit, place))
     arrivals = _Arrivals()
     shown = unplaced = 0
-    for event in filter(shows, events):
+    for event in filter(exposes_text, events):
         shown += event.shown_bytes or 0
         if event.content_exposed == "partial" and event.lines is None:
             unplaced += 1
             continue
-        here = placed.get((tail_of(event.skill), event.resource), ())
+        here = placed.get((bare_skill_name(event.skill), event.resource), ())
         full = event.content_exposed == "full"
         arrivals.add((unit for unit, place in here if full or _overlaps(place, event)), event)
     seen = tuple(
@@ -75,12 +75,12 @@ def expose(
     return Exposure(units=total, seen=seen, shown_bytes=shown, extra=extra)
 
 
-def shows(event: ResourceEvent) -> bool:
+def exposes_text(event: ResourceEvent) -> bool:
     """Whether an event brought text of a task's Skill into a context."""
     return not event.bundled and event.kind in _SHOWING and event.content_exposed != "none"
 
 
-def _resource_of(file: str, skills: Collection[str]) -> Key:
+def _resource_of(file: str, skills: Collection[str]) -> ResourceKey:
     """(skill, path in it) of a file of the variant: a skill is the outermost folder of its name."""
     folders = file.split("/")[:-1]
     at = next((at for at, name in enumerate(folders) if name in skills), 0)

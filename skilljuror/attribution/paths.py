@@ -13,7 +13,7 @@ def absolute(path: str) -> bool:
     return path.startswith(("/", "~")) or bool(_DRIVE.match(path))
 
 
-def normal(path: str) -> str:
+def normalised(path: str) -> str:
     """The path without ".", "..", doubled or trailing slashes; "" for the current folder."""
     if _is_normal(path):
         return path
@@ -46,8 +46,8 @@ def _is_normal(path: str) -> bool:
 def join(folder: str | None, path: str) -> str:
     """`path` as seen from `folder`; an unknown folder leaves it relative."""
     if absolute(path) or not folder:
-        return normal(path)
-    return normal(f"{folder}/{path}")
+        return normalised(path)
+    return normalised(f"{folder}/{path}")
 
 
 def expand_home(path: str, home: str | None) -> str:
@@ -113,8 +113,8 @@ def _piece(piece: str) -> str:
 
 def glob_fits(pattern: str) -> Callable[[str], object]:
     """What tells whether a path fits a glob. Collapses runs of stars, so that matching stays cheap."""
-    plainer = re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))
-    return glob_regex(plainer).match
+    simplified_command = re.sub(r"(?:\*\*/){2,}", "**/", re.sub(r"\*{3,}", "**", pattern))
+    return glob_regex(simplified_command).match
 
 
 def glob_match(pattern: str, path: str) -> bool:
@@ -122,7 +122,7 @@ def glob_match(pattern: str, path: str) -> bool:
     return bool(glob_fits(pattern)(path))
 
 
-def holds_any(text: str, words: Iterable[str]) -> bool:
+def contains_any(text: str, words: Iterable[str]) -> bool:
     """Whether one of the words stands in a text; asked of every call, and a generator costs more."""
     for word in words:  # noqa: SIM110
         if word in text:

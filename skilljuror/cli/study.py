@@ -104,10 +104,10 @@ def ingest(
     debug: Debug = False,
 ) -> None:
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
-    from skilljuror.files import RunFolder
+    from skilljuror.files import StudyFolder
 
     moment = _moment(since)
-    own = not paths and RunFolder(study).planned
+    own = not paths and StudyFolder(study).planned
     if own and moment is not None:
         raise UsageError("--since is for logs; of a study's own trials all are read", field="since")
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror import tokens
-from skilljuror.files import RunFolder, data_dir
+from skilljuror.files import StudyFolder, data_dir
 from skilljuror.pipeline.execution.run import run_study
 from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.pipeline.reporting import report_study
-from skilljuror.pipeline.workers.progress import Listener, silent
+from skilljuror.pipeline.workers import Listener, silent
 
 
 class DemoSummary(Struct, frozen=True):
@@ -64,5 +64,5 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
 
 
 def _example(folder: Path) -> str:
-    finished = RunFolder(folder).finished_trials()
+    finished = StudyFolder(folder).finished_trials()
     return next((name for name in finished if "__pd__" in name), finished[0])

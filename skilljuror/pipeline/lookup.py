@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
@@ -40,9 +40,9 @@ class Seen(Struct, frozen=True):
 
 def database_of(study: Path) -> Path:
     """The study's database. Raises StudyError when there is none yet."""
-    folder = RunFolder.existing(study)
+    folder = StudyFolder.existing(study)
     if not folder.database.is_file():
-        mend = "" if RunFolder(study).planned else " PATH"
+        mend = "" if StudyFolder(study).planned else " PATH"
         raise StudyError(
             f"{str(study)!r} has no database yet; make it with:"
             f" skilljuror ingest{mend} --study {quote(str(study))}",
@@ -56,8 +56,8 @@ def look_up(study: Path, name: str) -> Seen:
 
     Raises StudyError that guesses at what was meant.
     """
-    if RunFolder(study).planned:
-        name = _meant(RunFolder(study).finished_trials(), name, study, "trials")
+    if StudyFolder(study).planned:
+        name = _meant(StudyFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
         record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
         found = analyse(name, trajectory, record, manifest, trial.units)
@@ -103,9 +103,9 @@ def _meant(names: Sequence[str], name: str, study: Path, what: str) -> str:
 
 
 def _verdicts(study: Path, name: str) -> tuple[Verdict, ...]:
-    if not RunFolder(study).database.is_file():
+    if not StudyFolder(study).database.is_file():
         return ()
-    result = run(RunFolder(study).database, "verdicts_of", trial=name)
+    result = run(StudyFolder(study).database, "verdicts_of", trial=name)
     rows: list[dict[str, Any]] = [
         dict(zip(result.columns, row, strict=True)) for row in result.rows
     ]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from skilljuror.attribution.accesses.line_selection import WHOLE, awk_view, sed_view
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.evidence.line_index import Fingerprints, Lined, joined
+from skilljuror.attribution.evidence.line_index import LineIndex, TextLines, merged_ranges
 from skilljuror.attribution.evidence.terminal_screens import screen_output
-from skilljuror.attribution.paths import glob_match, join, normal
+from skilljuror.attribution.paths import glob_match, join, normalised
 from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.resolution.skill_catalog import Catalog
+from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import Message
 from tests.support.attribution_runs import FORMAT, MANIFEST, ROOT, SKILL, ran, run_of
@@ -150,15 +150,17 @@ def test_a_screen_is_cut_to_what_the_command_printed():
 
 
 def test_content_finds_real_lines_below_decoration():
-    prints = Fingerprints.of([(("ledger", "f.md"), FORMAT)])
+    line_index = LineIndex.of([(("ledger", "f.md"), FORMAT)])
     shown = [f"{n:>6}\t{line}" for n, line in enumerate(FORMAT.splitlines(), 1)][4:9]
-    match = prints.matches(Lined.of(["noise", *shown, "<system-reminder>", "x"]))["ledger", "f.md"]
+    match = line_index.matches(TextLines.of(["noise", *shown, "<system-reminder>", "x"]))[
+        "ledger", "f.md"
+    ]
     assert (match.ranges, match.full, match.longest) == (((5, 9),), False, 5)
 
 
 def test_a_line_of_the_text_belongs_to_one_piece_only():
-    prints = Fingerprints.of([(("s", "f"), "a long first line\n}\n}\n}\nthe long last line\n")])
-    match = prints.match(("s", "f"), Lined.of(["}", "the long last line"]))
+    line_index = LineIndex.of([(("s", "f"), "a long first line\n}\n}\n}\nthe long last line\n")])
+    match = line_index.match(("s", "f"), TextLines.of(["}", "the long last line"]))
     assert match is not None
     assert match.ranges == ((4, 5),)
 
@@ -166,7 +168,7 @@ def test_a_line_of_the_text_belongs_to_one_piece_only():
 @given(st.lists(st.tuples(st.integers(1, 60), st.integers(0, 9))))
 def test_joined_ranges_hold_the_same_numbers(pairs):
     ranges = [(start, start + more) for start, more in pairs]
-    result = joined(ranges)
+    result = merged_ranges(ranges)
     assert {n for a, b in ranges for n in range(a, b + 1)} == {
         n for a, b in result for n in range(a, b + 1)
     }
@@ -175,7 +177,7 @@ def test_joined_ranges_hold_the_same_numbers(pairs):
 
 @given(st.text(alphabet="ab./~", max_size=30))
 def test_a_folded_path_stays_as_it_is(path):
-    assert normal(normal(path)) == normal(path)
+    assert normalised(normalised(path)) == normalised(path)
 
 
 SHELL = st.lists(
@@ -204,14 +206,14 @@ def test_a_window_of_a_file_is_found_where_it_stands(start, more, noisy):
     lines = FORMAT.splitlines()
     window = lines[start - 1 : start + more]
     output = "\n".join(["before", *window, "after"] if noisy else window) + "\n"
-    prints = Fingerprints.of([(("ledger", "f.md"), FORMAT)])
-    match = prints.match(("ledger", "f.md"), Lined.of(output.splitlines()))
+    line_index = LineIndex.of([(("ledger", "f.md"), FORMAT)])
+    match = line_index.match(("ledger", "f.md"), TextLines.of(output.splitlines()))
     assert match is not None
     assert match.ranges == ((start, min(start + more, len(lines))),)
 
 
 def test_a_catalog_folds_the_names_of_a_skill():
-    catalog = Catalog()
+    catalog = SkillCatalog()
     catalog.add_skill("books:ledger", f"{ROOT}/ledger")
     found = {
         catalog.locate(f"{root}/ledger/SKILL.md") for root in (ROOT, "/srv/app/.agents/skills")

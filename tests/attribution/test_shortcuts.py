@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from skilljuror.attribution.evidence import line_index as content
 from skilljuror.attribution.evidence import output_segments as split
-from skilljuror.attribution.evidence.line_index import Fingerprints, Lined, undecorated
+from skilljuror.attribution.evidence.line_index import LineIndex, TextLines, without_line_prefix
 from skilljuror.attribution.findings import unclaimed_content as content_only
-from skilljuror.attribution.paths import holds_any
+from skilljuror.attribution.paths import contains_any
 from skilljuror.attribution.resolution import call_normalisation as spelling
 from skilljuror.attribution.resolution import glob_matches as globs
 from skilljuror.attribution.resolution import resource_names as names
 from skilljuror.attribution.resolution import skill_catalog as catalog
-from skilljuror.attribution.resolution.skill_catalog import Catalog
+from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
 
 MANY = settings(max_examples=400, deadline=None)
 
@@ -40,7 +40,7 @@ def test_a_line_without_number_or_path_is_told_at_a_glance(line):
     else:
         found = found or (content._LOCATED.match(line) if ":" in line else None)
         slow = line[found.end() :].strip() if found else line.strip()
-    assert undecorated(line) == slow
+    assert without_line_prefix(line) == slow
 
 
 FILE = st.lists(
@@ -60,28 +60,30 @@ SHOWN = st.lists(
     wanted=st.sampled_from(["}", "x", "a: b", "", "other words, too"]),
 )
 def test_a_line_says_what_it_says_without_blanks_and_marks(text, at, wanted):
-    lined = Lined.of(text)
+    lined = TextLines.of(text)
     if at < len(text):
-        slow = text[at].strip() == wanted or undecorated(text[at]) == wanted
+        slow = text[at].strip() == wanted or without_line_prefix(text[at]) == wanted
         assert lined.says(at, wanted) == slow
 
 
 @MANY
 @given(files=st.lists(FILE, min_size=1, max_size=3), shown=SHOWN)
 def test_lines_looked_up_in_one_go_give_the_same_matches(files, shown):
-    prints = Fingerprints.of(
+    line_index = LineIndex.of(
         ((("s", f"{number}.md"), "\n".join(lines)) for number, lines in enumerate(files))
     )
-    text = Lined.of(shown)
-    hits: dict[content.Key, list[tuple[int, int]]] = {}
+    text = TextLines.of(shown)
+    hits: dict[content.ResourceKey, list[tuple[int, int]]] = {}
     for at, line in enumerate(text.bare):
-        if line in prints.places or line[:1] in content._MARKS:
-            key = line if line in prints.places else undecorated(line)
-            found = prints.places.get(key, [])
+        if line in line_index.places or line[:1] in content._MARKS:
+            key = line if line in line_index.places else without_line_prefix(line)
+            found = line_index.places.get(key, [])
             for one, number in found if len(found) <= content.RARE else ():
                 hits.setdefault(one, []).append((at, number))
-    slow = {key: match for key in sorted(hits) if (match := prints._match(key, hits[key], text))}
-    assert prints.matches(text) == slow
+    slow = {
+        key: match for key in sorted(hits) if (match := line_index._match(key, hits[key], text))
+    }
+    assert line_index.matches(text) == slow
 
 
 NAMED = glued(
@@ -106,7 +108,7 @@ NAMED = glued(
     folders=st.lists(st.sampled_from(["/a/ledger", "/a/le", "ledger", "/", "/a/x", "/a/léd", "b/skill"]), max_size=3),
 )  # fmt: skip
 def test_a_text_is_asked_for_names_only_where_one_begins(text, folders):
-    known = Catalog()
+    known = SkillCatalog()
     for folder in folders:
         known._add_folder(folder, "ledger")
     slow = any(needle in text for needle in catalog._NEEDLES) or any(
@@ -118,7 +120,7 @@ def test_a_text_is_asked_for_names_only_where_one_begins(text, folders):
 @MANY
 @given(text=NAMED, words=st.lists(st.text(max_size=2), max_size=3))
 def test_holding_any_word(text, words):
-    assert holds_any(text, words) == any(word in text for word in words)
+    assert contains_any(text, words) == any(word in text for word in words)
 
 
 @MANY
@@ -141,7 +143,7 @@ def test_a_command_with_windows_paths_is_told_at_a_glance(command):
     slow = command
     if spelling._WINDOWS.search(command):
         slow = spelling._HOME.sub("$HOME", command).replace("\\", "/")
-    assert spelling.slashed(command) == slow
+    assert spelling.with_forward_slashes(command) == slow
 
 
 SHELL = glued(
@@ -156,7 +158,7 @@ SHELL = glued(
 def test_a_command_is_rewritten_only_where_it_may_be(command):
     slow = spelling._RUN_AS_TEXT.sub(r"\g<shell> \g<file>", command)
     slow = spelling._SLURPED.sub(r"$(cat \g<file>)", slow)
-    assert spelling.plainer(command) == spelling._ECHOED.sub("cat", slow)
+    assert spelling.simplified_command(command) == spelling._ECHOED.sub("cat", slow)
 
 
 @MANY
@@ -166,8 +168,8 @@ def test_a_command_is_rewritten_only_where_it_may_be(command):
     )
 )
 def test_links_are_looked_for_only_in_lines_that_may_hold_one(text):
-    known, slow = Catalog(), Catalog()
-    names.learn_links(text, "s", known)
+    known, slow = SkillCatalog(), SkillCatalog()
+    names.learn_linked_names(text, "s", known)
     for path in sorted({path for word in text.split() for path in names._LINK.findall(word)}):
         if "/" in path or path.endswith(".md"):
             slow.add_name("s", path.removeprefix("./"))
@@ -199,14 +201,14 @@ def test_commands_that_show_no_file_are_told_at_a_glance(command):
 @given(output=glued("---\n", "\n", "name: x", "name:", "---\r\n", "\r", "a: b\n", "x"))
 def test_front_matter_is_looked_for_only_where_a_name_is(output):
     slow = bool(globs._FRONT.search(output))
-    assert bool(list(globs.skill_paths("*/SKILL.md", output))) <= slow
+    assert bool(list(globs.paths_by_front_matter("*/SKILL.md", output))) <= slow
     assert slow <= ("\nname:" in output)
 
 
 @MANY
 @given(lines=st.lists(glued("==> ", "--- ", " <==", " ---", "a", " ", most=4), max_size=6))
 def test_headings_are_told_by_their_beginning(lines):
-    assert split.headed(lines) == any(split._HEADER.match(line) for line in lines)
+    assert split.has_file_headers(lines) == any(split._HEADER.match(line) for line in lines)
 
 
 @MANY

@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder, write_record
+from skilljuror.files import StudyFolder, write_record
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.models.gate import AssayReport
 from skilljuror.pipeline.construction.assay import (
@@ -104,7 +104,7 @@ def kept(tmp_path_factory):
         ("three", other),
     ):
         build_source(source, folder / "study/variants" / task, variants=["baseline"])
-    with open_write(RunFolder(folder / "study").database) as store:
+    with open_write(StudyFolder(folder / "study").database) as store:
         store.put_builds(read_builds(folder / "study/variants", ["one", "two", "three"]))
     return folder / "study"
 
@@ -116,7 +116,7 @@ def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
     one, three = (assay(kept / "variants" / name, sites=1) for name in ("one", "three"))
     assert found.rows == pooled([one, three]).rows
     assert (kept / "variants/one/build.json").read_bytes() == before
-    assert run(RunFolder(kept).database, "gate_power").rows == []
+    assert run(StudyFolder(kept).database, "gate_power").rows == []
 
 
 def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tmp_path):
@@ -127,7 +127,7 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips) == (1, ())
         assert verify_build(study / "variants" / name) == ()
-    drift, harmless = run(RunFolder(study).database, "gate_power").records()
+    drift, harmless = run(StudyFolder(study).database, "gate_power").records()
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
@@ -141,10 +141,10 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
 
 def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
     build_source(written(tmp_path), tmp_path / "many" / "mine", variants=["baseline"])
-    with open_write(RunFolder(tmp_path / "many").database):
+    with open_write(StudyFolder(tmp_path / "many").database):
         pass
     assert refresh_builds([tmp_path / "many" / "mine"]) == []
-    assert run(RunFolder(tmp_path / "many").database, "builds").rows == []
+    assert run(StudyFolder(tmp_path / "many").database, "builds").rows == []
 
 
 def test_kept_assays_are_told_in_one_sentence(tmp_path):

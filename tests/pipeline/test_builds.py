@@ -1,7 +1,7 @@
 """Builds of many sources are rows at once, without a study."""
 
 from skilljuror.errors import SkilljurorError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.pipeline.construction.build import build_many
 from skilljuror.pipeline.construction.builds import store_builds
 from skilljuror.store import open_read
@@ -13,7 +13,7 @@ QUERY = (
 
 
 def rows(folder):
-    with open_read(RunFolder(folder).database) as reader:
+    with open_read(StudyFolder(folder).database) as reader:
         return list(reader.rows(QUERY).rows)
 
 

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from skilljuror.errors import StoreError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.pipeline.construction.assay import Planting, assay_many
 from skilljuror.pipeline.construction.builds import read_builds
 from skilljuror.pipeline.execution.run import run_study
@@ -73,7 +73,7 @@ def trials(tmp_path_factory):
     base = tmp_path_factory.mktemp("trials")
     study = base / "out"
     run_study(make_study(base, trials=1, variants={"a": None, "b": "baseline"}), study)
-    log = RunFolder(study).trial_raw("tea__b__1") / "agent" / "log.jsonl"
+    log = StudyFolder(study).trial_raw("tea__b__1") / "agent" / "log.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(READ, log)
     ingest_trials(study)
@@ -182,6 +182,6 @@ def test_builds_alone_need_no_ingest(version, trials, tmp_path):
     with duckdb.connect(str(path)) as connection:
         schema.apply(connection, upto=version)
     with open_write(path) as store:
-        store.put_builds(read_builds(RunFolder(trials).builds, ["tea"]))
+        store.put_builds(read_builds(StudyFolder(trials).builds, ["tea"]))
     with open_read(path) as reader:
         assert reader.rows("SELECT build FROM builds").rows == [("tea",)]

@@ -11,7 +11,7 @@ import pytest
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.block_index import Document
 from skilljuror.knowledge.plans.render import render
-from skilljuror.llm import ModelChoice, ModelDoor
+from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.transforms.layouts.baseline import Baseline
 from skilljuror.transforms.llm.embedded_files import carried_files, folded_page
@@ -80,9 +80,9 @@ def flat(bundle: Bundle) -> Bundle:
     return make_bundle(bundle.name, render(Baseline().plan(bundle, {}), bundle))
 
 
-def door(address: str, retries: int = 1) -> ModelDoor:
-    """A door to the scripted model, without a log."""
-    return ModelDoor(choice(address, retries))
+def client(address: str, retries: int = 1) -> ModelClient:
+    """A client of the scripted model, without a log."""
+    return ModelClient(choice(address, retries))
 
 
 def choice(address: str, retries: int = 1) -> ModelChoice:

@@ -21,7 +21,7 @@ from tests.support.scripted_model import (
     WARNINGS,
     blocks,
     disclosed_answer,
-    door,
+    client,
     faithful_page,
     flat,
     flat_answer,
@@ -48,7 +48,7 @@ def written(variant, *answers, parent=None, retries=1):
     texts = [json.dumps(one) for one in answers]
     with model_server(lambda body, n: texts[n]) as (address, requests):
         prompt = load_prompt(SKILLS[variant])
-        rewriter = Rewriter(door(address, retries), prompt, variant)
+        rewriter = Rewriter(client(address, retries), prompt, variant)
         return rewriter.files(parent or PARENTS[variant]), requests
 
 

@@ -26,12 +26,12 @@ _FEW = 12
 """Lines of an output that may be nothing but complaints."""
 
 
-def says_missing(text: str) -> bool:
+def says_file_missing(text: str) -> bool:
     """Whether a text says that a file is not there."""
     return bool(_MISSING.search(text))
 
 
-def error_line(lines: Sequence[str], path: str) -> str | None:
+def error_line_for(lines: Sequence[str], path: str) -> str | None:
     """The line that says a path could not be opened."""
     name = name_of(path)
     for line in lines:
@@ -40,7 +40,7 @@ def error_line(lines: Sequence[str], path: str) -> str | None:
     return None
 
 
-def unknown_program(lines: Sequence[str], program: str) -> str | None:
+def command_not_found_line(lines: Sequence[str], program: str) -> str | None:
     """The line of a shell that says it knows no such program."""
     wanted = f"{program}: "
     for line in lines:
@@ -49,7 +49,7 @@ def unknown_program(lines: Sequence[str], program: str) -> str | None:
     return None
 
 
-def only_complaints(lines: Sequence[str], program: str) -> str | None:
+def only_error_messages(lines: Sequence[str], program: str) -> str | None:
     """The first line of an output in which shell and programs complain and nothing else is said;
     `program` may say anything under its own name."""
     said = [line for line in lines if line.strip()]
@@ -71,7 +71,7 @@ def _complains(line: str, own: str) -> bool:
     )
 
 
-def code_failed(lines: Sequence[str]) -> str | None:
+def traceback_line(lines: Sequence[str]) -> str | None:
     """The last line of a traceback before which inline code printed nothing."""
     said = [line for line in lines if line.strip()]
     if not said:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-Key = tuple[str, str]
+ResourceKey = tuple[str, str]
 """Skill and path of a resource."""
-Ranges = tuple[tuple[int, int], ...]
+LineRanges = tuple[tuple[int, int], ...]
 
 DISTINCTIVE = 12
 """Characters of a stripped line from which on it can start a match."""
@@ -28,10 +28,10 @@ _NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?|
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
 
 
-class Match(Struct, frozen=True, gc=False):
+class ContentMatch(Struct, frozen=True, gc=False):
     """What a text shows of one resource."""
 
-    ranges: Ranges
+    ranges: LineRanges
     """Real line numbers, inclusive, in order and joined."""
     lines: int
     """Lines shown that are not blank."""
@@ -45,7 +45,7 @@ class Match(Struct, frozen=True, gc=False):
     """The same of the lines after the front matter."""
     first: str
     """The first line shown."""
-    places: Ranges
+    places: LineRanges
     """Where in the text they stand: 0-based lines, inclusive."""
 
     share: float
@@ -63,7 +63,7 @@ class Match(Struct, frozen=True, gc=False):
         return piece or part or (self.body and self.distinctive >= 2)
 
 
-class Page(Struct):
+class IndexedFile(Struct):
     """A resource's lines, ready to be compared."""
 
     lines: tuple[str, ...]
@@ -80,16 +80,18 @@ class Page(Struct):
     """Line that is not blank -> its numbers; of one that stands in many places the first ones."""
 
     @staticmethod
-    def of(text: str) -> "Page":
+    def of(text: str) -> "IndexedFile":
         """A page of a resource's text."""
         raw = text.splitlines()
         lines = tuple(map(str.strip, raw))
         body = front_matter(lines)
-        sizes = tuple([size_of(line) + 1 for line in raw])
+        sizes = tuple([utf8_size(line) + 1 for line in raw])
         filled = len(lines[body:]) - lines[body:].count("")
-        return Page(lines, sizes, body, filled, len(lines) - lines.count(""), _numbers(lines))
+        return IndexedFile(
+            lines, sizes, body, filled, len(lines) - lines.count(""), _numbers(lines)
+        )
 
-    def size(self, ranges: Ranges) -> int:
+    def size(self, ranges: LineRanges) -> int:
         """Bytes of these lines of the file."""
         return sum(size for first, last in ranges for size in self.sizes[first - 1 : last])
 
@@ -112,7 +114,7 @@ def front_matter(lines: Sequence[str]) -> int:
     return 0
 
 
-class Lined(NamedTuple):
+class TextLines(NamedTuple):
     """A text that may show something."""
 
     shown: Sequence[str]
@@ -121,34 +123,34 @@ class Lined(NamedTuple):
     """The same without blanks around them."""
 
     @staticmethod
-    def of(shown: Sequence[str]) -> "Lined":
+    def of(shown: Sequence[str]) -> "TextLines":
         """A text of these lines."""
-        return Lined(shown, list(map(str.strip, shown)))
+        return TextLines(shown, list(map(str.strip, shown)))
 
     def says(self, at: int, wanted: str) -> bool:
         """Whether a line is the one that is wanted."""
-        return self.bare[at] == wanted or undecorated(self.shown[at]) == wanted
+        return self.bare[at] == wanted or without_line_prefix(self.shown[at]) == wanted
 
 
-class Fingerprints(Struct):
+class LineIndex(Struct):
     """The lines of all resources of a bundle."""
 
-    pages: dict[Key, Page] = field(default_factory=dict)
-    places: dict[str, list[tuple[Key, int]]] = field(default_factory=dict)
+    pages: dict[ResourceKey, IndexedFile] = field(default_factory=dict)
+    places: dict[str, list[tuple[ResourceKey, int]]] = field(default_factory=dict)
 
     @staticmethod
-    def of(texts: Iterable[tuple[Key, str]]) -> "Fingerprints":
-        """Fingerprints of resources with their texts."""
-        prints = Fingerprints()
+    def of(texts: Iterable[tuple[ResourceKey, str]]) -> "LineIndex":
+        """The lines of these resources."""
+        line_index = LineIndex()
         for key, text in texts:
-            prints.learn(key, text)
-        return prints
+            line_index.learn(key, text)
+        return line_index
 
-    def learn(self, key: Key, text: str) -> None:
+    def learn(self, key: ResourceKey, text: str) -> None:
         """Add a resource; the first text that is learned for a key stays."""
         if key in self.pages:
             return
-        page = Page.of(text)
+        page = IndexedFile.of(text)
         self.pages[key] = page
         for number, line in enumerate(page.lines, 1):
             if len(line) >= DISTINCTIVE:
@@ -156,19 +158,19 @@ class Fingerprints(Struct):
                 if len(places) <= RARE:
                     places.append((key, number))
 
-    def matches(self, text: Lined) -> dict[Key, Match]:
+    def matches(self, text: TextLines) -> dict[ResourceKey, ContentMatch]:
         """What a text's lines show of any resource."""
-        hits: dict[Key, list[tuple[int, int]]] = {}
+        hits: dict[ResourceKey, list[tuple[int, int]]] = {}
         places = self.places
         for at, line in _candidates(text.bare, places):
-            found = places[line] if line in places else places.get(undecorated(line), [])
+            found = places[line] if line in places else places.get(without_line_prefix(line), [])
             if len(found) <= RARE:
                 for key, number in found:
                     hits.setdefault(key, []).append((at, number))
         matches = ((key, self._match(key, hits[key], text)) for key in sorted(hits))
         return {key: match for key, match in matches if match}
 
-    def match(self, key: Key, text: Lined) -> Match | None:
+    def match(self, key: ResourceKey, text: TextLines) -> ContentMatch | None:
         """What a text's lines show of one resource that a command named: short lines count too."""
         page = self.pages.get(key)
         if page is None:
@@ -177,19 +179,21 @@ class Fingerprints(Struct):
             (at, number)
             for at, line in enumerate(text.bare)
             for number in page.numbers.get(line)
-            or page.numbers.get(undecorated(text.shown[at]), ())
+            or page.numbers.get(without_line_prefix(text.shown[at]), ())
         ]
         return self._match(key, hits, text) if hits else None
 
-    def _match(self, key: Key, hits: list[tuple[int, int]], text: Lined) -> Match | None:
+    def _match(
+        self, key: ResourceKey, hits: list[tuple[int, int]], text: TextLines
+    ) -> ContentMatch | None:
         page = self.pages[key]
         runs = _runs(hits, page.lines, text)
         if not runs:
             return None
-        ranges = joined((run.start, run.end) for run in runs)
+        ranges = merged_ranges((run.start, run.end) for run in runs)
         numbers = [n for start, end in ranges for n in range(start, end + 1)]
         filled = [n for n in numbers if page.lines[n - 1]]
-        return Match(
+        return ContentMatch(
             ranges=ranges,
             lines=len(filled),
             distinctive=sum(1 for n in filled if len(page.lines[n - 1]) >= DISTINCTIVE),
@@ -198,7 +202,7 @@ class Fingerprints(Struct):
             body=0 < page.filled == sum(1 for n in filled if n > page.body),
             first=page.lines[filled[0] - 1],
             share=len(filled) / max(1, page.total),
-            places=joined((run.at, run.at + run.end - run.start) for run in runs),
+            places=merged_ranges((run.at, run.at + run.end - run.start) for run in runs),
         )
 
 
@@ -222,7 +226,7 @@ class _Run(Struct, frozen=True, gc=False):
     """First and last line of the file."""
 
 
-def undecorated(line: str) -> str:
+def without_line_prefix(line: str) -> str:
     """A line without the number or the `path:number:` that a tool put before it."""
     if line[:1] not in _FIRST and ":" not in line:
         return line.strip()
@@ -234,7 +238,7 @@ def undecorated(line: str) -> str:
     return line[found.end() :].strip() if found else line.strip()
 
 
-def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: Lined) -> list[_Run]:
+def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) -> list[_Run]:
     """The pieces, longest first; a line of the text belongs to one piece only."""
     runs: list[_Run] = []
     done: dict[int, int] = {}
@@ -263,7 +267,7 @@ def _trivial(run: _Run, lines: Sequence[str]) -> bool:
     return run.start == run.end and len(lines[run.start - 1]) < DISTINCTIVE and len(lines) > 3
 
 
-def _grown(at: int, number: int, lines: Sequence[str], text: Lined) -> _Run:
+def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _Run:
     """The run through a hit, grown as far as text and file agree; blank ends are cut off."""
     start = end = number
     bare, ahead = text.bare, at - number + 1
@@ -280,12 +284,12 @@ def _grown(at: int, number: int, lines: Sequence[str], text: Lined) -> _Run:
     return _Run(at - (number - start), start, end)
 
 
-def size_of(text: str) -> int:
+def utf8_size(text: str) -> int:
     """Bytes of a text in UTF-8."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def merged_ranges(ranges: Iterable[tuple[int, int]]) -> LineRanges:
     """Ranges in order, those that touch or overlap made one."""
     result: list[tuple[int, int]] = []
     for start, end in sorted(ranges):

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, Access
-from skilljuror.attribution.evidence.line_index import Fingerprints, Lined
+from skilljuror.attribution.evidence.line_index import LineIndex, TextLines
 from skilljuror.attribution.paths import absolute, is_glob, name_of
-from skilljuror.attribution.resolution.resolver import Claim
-from skilljuror.attribution.resolution.skill_catalog import tail_of
+from skilljuror.attribution.resolution.resolver import ResolvedAccess
+from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.attribution.shell.printed_text import mark_of, places_of
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
@@ -17,32 +17,34 @@ _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---
 _HEADS = frozenset({"==> ", "--- "})
 
 Segment = tuple[str, ...]
-Parts = dict[int, Segment]
+Segments = dict[int, Segment]
 """Order of a claim -> the lines that are surely its own."""
 
 
-def printing(claims: Sequence[Claim]) -> list[Claim]:
+def printing_accesses(resolved_accesses: Sequence[ResolvedAccess]) -> list[ResolvedAccess]:
     """The claims whose text reaches the output."""
     return [
-        claim for claim in claims if claim.access.kind in {"read", "search"} and claim.access.shown
+        resolved
+        for resolved in resolved_accesses
+        if resolved.access.kind in {"read", "search"} and resolved.access.shown
     ]
 
 
-def segments(
-    claims: Sequence[Claim],
+def segment_output(
+    resolved_accesses: Sequence[ResolvedAccess],
     accesses: Sequence[Access],
     lines: tuple[str, ...],
-    prints: Fingerprints,
+    line_index: LineIndex,
 ) -> dict[int, Segment]:
     """order of a claim -> the lines that are surely its own; claims without an entry share."""
-    reading = printing(claims)
+    reading = printing_accesses(resolved_accesses)
     if not reading:
         return {}
-    own = {id(claim.access) for claim in reading}
+    own = {id(resolved.access) for resolved in reading}
     others = [one for one in accesses if _prints(one) and id(one) not in own]
-    headed = _by_headers(reading, lines)
-    if headed:
-        return headed
+    has_file_headers = _by_headers(reading, lines)
+    if has_file_headers:
+        return has_file_headers
     if not others and len(reading) == 1:
         return {reading[0].order: lines}
     marks = _marks(accesses, lines)
@@ -50,11 +52,11 @@ def segments(
         return _by_marks(reading, accesses, lines, marks)
     if others:
         return _after_others(reading, accesses, lines)
-    return _by_front_matter(reading, lines) or _by_known(reading, lines, prints)
+    return _by_front_matter(reading, lines) or _by_known(reading, lines, line_index)
 
 
 def _after_others(
-    reading: Sequence[Claim], accesses: Sequence[Access], lines: tuple[str, ...]
+    reading: Sequence[ResolvedAccess], accesses: Sequence[Access], lines: tuple[str, ...]
 ) -> dict[int, Segment]:
     """A SKILL.md printed last begins at its front matter, whatever stands before it."""
     printed = [one for one in accesses if _prints(one)]
@@ -63,12 +65,12 @@ def _after_others(
         return {}
     if last.location.resource != "SKILL.md" or last.access.view.spans[:1] == ():
         return {}
-    starts = front_matters(lines)
+    starts = front_matter_starts(lines)
     alone = len(starts) == 1 and last.access.view.spans[0][0] == 1
     return {last.order: lines[starts[0] :]} if alone else {}
 
 
-def front_matters(lines: tuple[str, ...]) -> list[int]:
+def front_matter_starts(lines: tuple[str, ...]) -> list[int]:
     """Where the front matter of a skill begins."""
     return [
         at
@@ -85,17 +87,17 @@ def _prints(access: Access) -> bool:
 
 
 def _by_known(
-    reading: Sequence[Claim], lines: tuple[str, ...], prints: Fingerprints
+    reading: Sequence[ResolvedAccess], lines: tuple[str, ...], line_index: LineIndex
 ) -> dict[int, Segment]:
     """Where all texts but one are known, the rest of the output is that one's."""
-    unknown = [claim for claim in reading if claim.key not in prints.pages]
+    unknown = [resolved for resolved in reading if resolved.key not in line_index.pages]
     if len(unknown) != 1 or len(lines) > 20_000:
         return {}
     taken: set[int] = set()
-    text = Lined.of(lines)
-    for claim in reading:
-        match = prints.match(claim.key, text)
-        if claim is not unknown[0] and (match is None or not match.full):
+    text = TextLines.of(lines)
+    for resolved in reading:
+        match = line_index.match(resolved.key, text)
+        if resolved is not unknown[0] and (match is None or not match.full):
             return {}
         for start, end in match.places if match else ():
             taken.update(range(start, end + 1))
@@ -107,7 +109,7 @@ def _by_known(
     return {unknown[0].order: lines[left[0] : left[-1] + 1]}
 
 
-def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
+def _by_headers(reading: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> dict[int, Segment]:
     """`head a b` prints `==> a <==` before each file."""
     starts = [
         (at, found["head"] or found["many"])
@@ -119,18 +121,18 @@ def _by_headers(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, S
     ends = [at for at, _ in starts[1:]] + [len(lines)]
     result: dict[int, Segment] = {}
     for (at, path), end in zip(starts, ends, strict=True):
-        claim = _headed_by(path, reading, result)
-        if claim is not None:
+        resolved = _headed_by(path, reading, result)
+        if resolved is not None:
             body = lines[at + 1 : end]
             if lines[at].startswith("-"):
                 body = _unpadded(body)
             elif end < len(lines) and body and not body[-1].strip():
                 body = body[:-1]
-            result[claim.order] = body
+            result[resolved.order] = body
     return result
 
 
-def headed(lines: Sequence[str]) -> bool:
+def has_file_headers(lines: Sequence[str]) -> bool:
     """Whether a heading stands before each file of an output."""
     return any(line[:4] in _HEADS and _HEADER.match(line) for line in lines)
 
@@ -141,27 +143,29 @@ def _unpadded(lines: Segment) -> Segment:
     return lines[filled[0] : filled[-1] + 1] if filled else ()
 
 
-def _headed_by(path: str, reading: Sequence[Claim], taken: Parts) -> Claim | None:
+def _headed_by(
+    path: str, reading: Sequence[ResolvedAccess], taken: Segments
+) -> ResolvedAccess | None:
     """The claim that a heading names best: by its path, by skill and resource, by the resource;
     one that has lines already comes last."""
-    best: tuple[int, Claim] | None = None
-    for claim in reading:
-        fit = _fit(claim, path)
-        if fit and claim.order not in taken:
+    best: tuple[int, ResolvedAccess] | None = None
+    for resolved in reading:
+        fit = _fit(resolved, path)
+        if fit and resolved.order not in taken:
             fit += 3
         if fit and (best is None or fit > best[0]):
-            best = fit, claim
+            best = fit, resolved
     return best[1] if best is not None else None
 
 
-def _fit(claim: Claim, path: str) -> int:
+def _fit(resolved: ResolvedAccess, path: str) -> int:
     """How well a heading names a claim; 0 for not at all."""
-    resource, asked = claim.location.resource, claim.access.path
+    resource, asked = resolved.location.resource, resolved.access.path
     if asked == path or asked.endswith("/" + path):
         return 3
     if absolute(path) and absolute(asked) and not is_glob(asked):
         return 0
-    if f"/{path}".endswith(f"/{tail_of(claim.location.skill)}/{resource}"):
+    if f"/{path}".endswith(f"/{bare_skill_name(resolved.location.skill)}/{resource}"):
         return 2
     return int(f"/{path}".endswith("/" + resource))
 
@@ -195,7 +199,7 @@ def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int
 def _fences(lines: tuple[str, ...]) -> set[int]:
     """Lines that open or close the front matter of a skill."""
     found = set()
-    for start in front_matters(lines):
+    for start in front_matter_starts(lines):
         found.add(start)
         closing = (at for at in range(start + 1, len(lines)) if lines[at].strip() == "---")
         found.update([next(closing, start)])
@@ -203,7 +207,7 @@ def _fences(lines: tuple[str, ...]) -> set[int]:
 
 
 def _by_marks(
-    reading: Sequence[Claim],
+    reading: Sequence[ResolvedAccess],
     accesses: Sequence[Access],
     lines: tuple[str, ...],
     marks: list[tuple[int, int]],
@@ -213,23 +217,28 @@ def _by_marks(
     result: dict[int, Segment] = {}
     for (first, start), (last, end) in pairwise(bounds):
         inside = [one for one in accesses[first + 1 : last] if _prints(one) and one.note != MAYBE]
-        owners = [claim for claim in reading if any(claim.access is one for one in inside)]
+        owners = [resolved for resolved in reading if any(resolved.access is one for one in inside)]
         if len(owners) == 1 and len(inside) == 1:
             result[owners[0].order] = lines[start + 1 : end]
     return result
 
 
-def _by_front_matter(reading: Sequence[Claim], lines: tuple[str, ...]) -> dict[int, Segment]:
+def _by_front_matter(
+    reading: Sequence[ResolvedAccess], lines: tuple[str, ...]
+) -> dict[int, Segment]:
     """Every SKILL.md begins with its front matter; several of them in a row part themselves."""
-    if any(name_of(claim.location.resource) != "SKILL.md" for claim in reading):
+    if any(name_of(resolved.location.resource) != "SKILL.md" for resolved in reading):
         return {}
-    if any(claim.access.view.spans[:1] and claim.access.view.spans[0][0] != 1 for claim in reading):
+    if any(
+        resolved.access.view.spans[:1] and resolved.access.view.spans[0][0] != 1
+        for resolved in reading
+    ):
         return {}
-    starts = front_matters(lines)
+    starts = front_matter_starts(lines)
     if len(starts) != len(reading) or starts[:1] != [0]:
         return {}
     ends = [*starts[1:], len(lines)]
     return {
-        claim.order: lines[start:end]
-        for claim, start, end in zip(reading, starts, ends, strict=True)
+        resolved.order: lines[start:end]
+        for resolved, start, end in zip(reading, starts, ends, strict=True)
     }

@@ -15,23 +15,23 @@ from msgspec.structs import replace
 from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.accesses.line_selection import View
 from skilljuror.attribution.evidence.error_messages import (
-    code_failed,
-    error_line,
-    only_complaints,
-    says_missing,
-    unknown_program,
+    command_not_found_line,
+    error_line_for,
+    only_error_messages,
+    says_file_missing,
+    traceback_line,
 )
 from skilljuror.attribution.evidence.line_index import (
-    Fingerprints,
-    Lined,
-    Match,
-    Page,
-    Ranges,
-    size_of,
+    ContentMatch,
+    IndexedFile,
+    LineIndex,
+    LineRanges,
+    TextLines,
+    utf8_size,
 )
 from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_output
 from skilljuror.attribution.paths import name_of
-from skilljuror.attribution.resolution.resolver import Claim
+from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.models.events import Exposed, Witness
 from skilljuror.models.trajectory import ToolCall, ToolResult
 
@@ -55,11 +55,11 @@ _EDGE = 4000
 """Characters at the end of an output that are searched for a failure."""
 
 
-class Shown(Struct, frozen=True, gc=False):
+class ReadEvidence(Struct, frozen=True, gc=False):
     """What one claim is found to have shown."""
 
     exposed: Exposed
-    lines: Ranges | None
+    lines: LineRanges | None
     ok: bool | None
     witness: Witness = "command"
     note: str = ""
@@ -68,14 +68,14 @@ class Shown(Struct, frozen=True, gc=False):
     """Bytes of the resource shown; None when not known."""
 
 
-def output_of(result: ToolResult | None) -> str:
+def output_text(result: ToolResult | None) -> str:
     """The output itself, without what the harness wrote around it."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
-def succeeded(result: ToolResult | None) -> bool | None:
+def call_succeeded(result: ToolResult | None) -> bool | None:
     """Exit status 0 of the whole command, or what the harness says."""
     if result is None:
         return None
@@ -84,22 +84,22 @@ def succeeded(result: ToolResult | None) -> bool | None:
     return result.ok
 
 
-class Output:
+class CallOutput:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
     def __init__(self, result: ToolResult | None, command: str = "", more: str = "") -> None:
-        self.text = output_of(result) + more
+        self.text = output_text(result) + more
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
         if self.screen:
             self.text = screen_output(self.text, command)
         self._head = result.text[:600] if result is not None else ""
-        self.ok = succeeded(result)
+        self.ok = call_succeeded(result)
         self.answered = result is not None
         self.refused = result is not None and result.exit_code is None and result.ok is False
         """The command was not run at all, or nobody knows how it ended: the text is a message."""
         self._lines: tuple[str, ...] | None = None
-        self._lined: Lined | None = None
+        self._lined: TextLines | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -109,10 +109,10 @@ class Output:
         return self._lines
 
     @property
-    def lined(self) -> Lined:
+    def lined(self) -> TextLines:
         """The lines, ready to be compared."""
         if self._lined is None:
-            self._lined = Lined.of(self.lines)
+            self._lined = TextLines.of(self.lines)
         return self._lined
 
     @cached_property
@@ -123,81 +123,89 @@ class Output:
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""
-        return error_line(self.lines[:400], path)
+        return error_line_for(self.lines[:400], path)
 
 
-def read_shown(
-    claim: Claim,
-    output: Output,
-    prints: Fingerprints,
+def evidence_of_read(
+    resolved: ResolvedAccess,
+    output: CallOutput,
+    line_index: LineIndex,
     segment: Sequence[str] | None,
     *,
     trusted: bool = False,
     foreign: bool = False,
-) -> Shown:
+) -> ReadEvidence:
     """What a read shows. `segment` is the part of the output that is surely this claim's alone;
     `trusted` says that the texts are those of a manifest, `foreign` that it has no such file."""
-    error = failure_of(claim, output) if output.answered else None
+    error = failure_of(resolved, output) if output.answered else None
     if error:
-        return Shown("none", None, ok=False, note=error)
+        return ReadEvidence("none", None, ok=False, note=error)
     if not output.answered:
-        return Shown("none", None, ok=None, note="no answer in the log")
-    match = prints.match(claim.key, output.lined)
-    if match and _enough(match, prints, claim):
-        shown = _by_content(claim, match, output, prints)
-        return shown if segment is None else _widened(shown, claim.access.view, len(segment))
-    if not claim.access.shown:
-        return Shown("none", None, ok=output.ok, note=claim.access.note)
+        return ReadEvidence("none", None, ok=None, note="no answer in the log")
+    match = line_index.match(resolved.key, output.lined)
+    if match and _enough(match, line_index, resolved):
+        shown = _by_content(resolved, match, output, line_index)
+        return shown if segment is None else _widened(shown, resolved.access.view, len(segment))
+    if not resolved.access.shown:
+        return ReadEvidence("none", None, ok=output.ok, note=resolved.access.note)
     if segment is None and foreign:
-        return Shown("none", None, output.ok, note="no file of the bundle")
-    counted = _by_count(claim.access, output, segment)
-    if claim.key in prints.pages and counted.exposed != "none" and prints.pages[claim.key].filled:
+        return ReadEvidence("none", None, output.ok, note="no file of the bundle")
+    counted = _by_count(resolved.access, output, segment)
+    if (
+        resolved.key in line_index.pages
+        and counted.exposed != "none"
+        and line_index.pages[resolved.key].filled
+    ):
         failed = output.ok is False
-        unseen = failed or (trusted and claim.access.glob and _would_show(claim.access, output))
+        unseen = failed or (
+            trusted and resolved.access.glob and _would_show(resolved.access, output)
+        )
         exposed: Exposed = "none" if unseen else counted.exposed
-        return Shown(exposed, None, counted.ok and not failed, note=DISAGREE)
+        return ReadEvidence(exposed, None, counted.ok and not failed, note=DISAGREE)
     return counted
 
 
-def _would_show(access: Access, output: Output) -> bool:
+def _would_show(access: Access, output: CallOutput) -> bool:
     """Whether an output would show something of a file if that had been printed."""
     return not (output.cut or output.screen or access.view.picked)
 
 
-def failure_of(claim: Claim, output: Output) -> str | None:
+def failure_of(resolved: ResolvedAccess, output: CallOutput) -> str | None:
     """What says that the file was not opened, or that nothing of the call worked."""
-    program = name_of(claim.access.text.partition(" ")[0])
+    program = name_of(resolved.access.text.partition(" ")[0])
     lines = output.lines
-    found = output.error_for(claim.access.path)
+    found = output.error_for(resolved.access.path)
     if not found and "not found" in output.text:
-        found = unknown_program(lines[:400], program)
+        found = command_not_found_line(lines[:400], program)
     if found or output.ok is not False:
         return found
-    code = code_failed(lines) if claim.access.via == "python" else None
-    return code or only_complaints(lines, program)
+    code = traceback_line(lines) if resolved.access.via == "python" else None
+    return code or only_error_messages(lines, program)
 
 
-def _enough(match: Match, prints: Fingerprints, claim: Claim) -> bool:
-    page = prints.pages[claim.key]
+def _enough(match: ContentMatch, line_index: LineIndex, resolved: ResolvedAccess) -> bool:
+    page = line_index.pages[resolved.key]
     return match.distinctive > 0 or match.lines >= min(2, page.filled)
 
 
-def _by_content(claim: Claim, match: Match, output: Output, prints: Fingerprints) -> Shown:
-    view = claim.access.view
+def _by_content(
+    resolved: ResolvedAccess, match: ContentMatch, output: CallOutput, line_index: LineIndex
+) -> ReadEvidence:
+    view = resolved.access.view
     note = ""
-    page = prints.pages[claim.key]
+    page = line_index.pages[resolved.key]
     if view.cut:
         match = replace(match, ranges=_with_broken_line(match, page, output))
     whole = match.full or _reaches(match, len(page.lines))
-    if claim.access.shown and view.whole and not whole and not output.cut:
+    if resolved.access.shown and view.whole and not whole and not output.cut:
         note = "witnesses disagree: the command asks for the whole file, the output shows a part"
     exposed: Exposed = "full" if whole else "partial"
     size = page.size(match.ranges)
     lines = ((1, len(page.lines)),) if whole and match.ranges[0][0] == 1 else match.ranges
-    return Shown(exposed, lines, True, "both", note, match.first[:120], size)
+    return ReadEvidence(exposed, lines, True, "both", note, match.first[:120], size)
 
 
-def _widened(shown: Shown, view: View, count: int) -> Shown:
+def _widened(shown: ReadEvidence, view: View, count: int) -> ReadEvidence:
     """The blank lines at the ends of a part, which only counting sees."""
     _, counted = _counted(view, count)
     if shown.exposed == "full" or view.cut or not counted or not shown.lines:
@@ -209,7 +217,7 @@ def _widened(shown: Shown, view: View, count: int) -> Shown:
     return shown
 
 
-def _with_broken_line(match: Match, page: Page, output: Output) -> Ranges:
+def _with_broken_line(match: ContentMatch, page: IndexedFile, output: CallOutput) -> LineRanges:
     """`head -c` ends inside a line: its beginning was shown too."""
     last = match.ranges[-1][1]
     at = max(end for _, end in match.places) + 1
@@ -221,62 +229,64 @@ def _with_broken_line(match: Match, page: Page, output: Output) -> Ranges:
     return (*match.ranges[:-1], (match.ranges[-1][0], last + 1))
 
 
-def ran_shown(claim: Claim, output: Output) -> Shown:
+def evidence_of_run(resolved: ResolvedAccess, output: CallOutput) -> ReadEvidence:
     """What a run shows of its script: nothing. Without an exit status its output is judged."""
-    note = claim.access.note
+    note = resolved.access.note
     if output.ok is None and output.text.strip():
         judged = "no exit status in the log: judged by the output"
         ok = not _FAILED.search(output.text[-_EDGE:])
-        return Shown("none", None, ok, note=f"{note}; {judged}" if note else judged)
-    return Shown("none", None, output.ok, note=note)
+        return ReadEvidence("none", None, ok, note=f"{note}; {judged}" if note else judged)
+    return ReadEvidence("none", None, output.ok, note=note)
 
 
-def _reaches(match: Match, total: int) -> bool:
+def _reaches(match: ContentMatch, total: int) -> bool:
     """Whether a single range covers the file from its first to its last line."""
     return len(match.ranges) == 1 and match.ranges[0][0] <= 1 and match.ranges[0][1] >= total
 
 
-def _by_count(access: Access, output: Output, segment: Sequence[str] | None) -> Shown:
+def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None) -> ReadEvidence:
     view = access.view
     if not output.text.strip():
         return _silent(access, output)
     if output.refused:
-        return Shown("none", None, False, note=output.text.strip()[:120])
+        return ReadEvidence("none", None, False, note=output.text.strip()[:120])
     if segment is None:
         return _shared(view, output)
     count = len(segment)
     quote = next((line.strip()[:120] for line in segment if line.strip()), "")
-    size = sum(size_of(line) + 1 for line in segment)
+    size = sum(utf8_size(line) + 1 for line in segment)
     if not count:
-        return Shown("none", None, output.ok)
+        return ReadEvidence("none", None, output.ok)
     exposed, lines = _counted(view, count)
     if output.cut:
         exposed, lines = "partial", None
-    return Shown(exposed, lines, True, quote=quote, size=size)
+    return ReadEvidence(exposed, lines, True, quote=quote, size=size)
 
 
-def _silent(access: Access, output: Output) -> Shown:
+def _silent(access: Access, output: CallOutput) -> ReadEvidence:
     """Nothing printed: a log that drops the text still says that the read succeeded, unless the
     command hid its complaints."""
     view = access.view
     first = view.spans[:1] and view.spans[0][0] == 1 and not view.picked
     if output.ok and first and not _HUSHED.search(access.text):
         exposed: Exposed = "full" if view.whole else "partial"
-        return Shown(exposed, None, True, note="the log holds no text of the result")
-    return Shown("none", None, output.ok)
+        return ReadEvidence(exposed, None, True, note="the log holds no text of the result")
+    return ReadEvidence("none", None, output.ok)
 
 
-def _shared(view: View, output: Output) -> Shown:
+def _shared(view: View, output: CallOutput) -> ReadEvidence:
     """The output belongs to several commands: only what the total length allows is said."""
     whole = view.whole
     if not whole and len(view.spans) == 1 and view.spans[0][0] == 1 and not view.picked:
         end = view.spans[0][1]
         whole = view.last is None and end is not None and len(output.lines) < end
     exposed: Exposed = "full" if whole and not output.cut else "partial"
-    return Shown(exposed, None, True if output.ok is None else output.ok or bool(output.text))
+    return ReadEvidence(
+        exposed, None, True if output.ok is None else output.ok or bool(output.text)
+    )
 
 
-def _counted(view: View, count: int) -> tuple[Exposed, Ranges | None]:
+def _counted(view: View, count: int) -> tuple[Exposed, LineRanges | None]:
     """Exposure and lines from the number of lines printed."""
     if view.picked:
         return "partial", None
@@ -296,58 +306,65 @@ def _counted(view: View, count: int) -> tuple[Exposed, Ranges | None]:
     return "partial", ((start, end),) if count == end - start + 1 else None
 
 
-def tool_read(call: ToolCall, claim: Claim, prints: Fingerprints, *, trusted: bool) -> Shown:
+def evidence_of_tool_read(
+    call: ToolCall, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
+) -> ReadEvidence:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
     result = call.result
     if result is None:
-        return Shown("none", None, None, note="no answer in the log")
-    output = Output(result)
+        return ReadEvidence("none", None, None, note="no answer in the log")
+    output = CallOutput(result)
     refused = _refused(result, output)
     if refused is not None:
-        return Shown("none", None, ok=False, note=refused)
+        return ReadEvidence("none", None, ok=False, note=refused)
     if not output.text:
-        return _dropped(result, claim.access.view)
-    return _tool_lines(result, output, claim, prints, trusted=trusted)
+        return _dropped(result, resolved.access.view)
+    return _tool_lines(result, output, resolved, line_index, trusted=trusted)
 
 
-def _refused(result: ToolResult, output: Output) -> str | None:
+def _refused(result: ToolResult, output: CallOutput) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
     short = len(output.lines) <= 3
-    if result.ok is False or (result.ok is None and short and says_missing(output.text[:500])):
+    if result.ok is False or (result.ok is None and short and says_file_missing(output.text[:500])):
         return result.text.strip()[:120]
     return None
 
 
-def _dropped(result: ToolResult, view: View) -> Shown:
+def _dropped(result: ToolResult, view: View) -> ReadEvidence:
     """An answer without a text: the status tells what was shown, where there is one."""
     if not result.ok:
-        return Shown("none", None, ok=None, note="the log says nothing of the result")
+        return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
     exposed: Exposed = "full" if view.whole else "partial"
-    return Shown(exposed, None, ok=True, note="the log holds no text of the result")
+    return ReadEvidence(exposed, None, ok=True, note="the log holds no text of the result")
 
 
 def _tool_lines(
-    result: ToolResult, output: Output, claim: Claim, prints: Fingerprints, *, trusted: bool
-) -> Shown:
-    view, count = claim.access.view, len(output.lines)
-    match = prints.match(claim.key, output.lined)
+    result: ToolResult,
+    output: CallOutput,
+    resolved: ResolvedAccess,
+    line_index: LineIndex,
+    *,
+    trusted: bool,
+) -> ReadEvidence:
+    view, count = resolved.access.view, len(output.lines)
+    match = line_index.match(resolved.key, output.lined)
     quote = next((line.strip()[:120] for line in output.lines if line.strip()), "")
-    size = size_of(output.text)
-    shown = Shown("full", None, True, "both" if match else "command", quote=quote, size=size)
+    size = utf8_size(output.text)
+    shown = ReadEvidence("full", None, True, "both" if match else "command", quote=quote, size=size)
     if result.first_line is not None:
         return _told(result, count, view, shown)
     if match and (trusted or match.full or not view.whole or output.cut):
-        return _by_content(claim, match, output, prints)
+        return _by_content(resolved, match, output, line_index)
     exposed, lines = _counted(view, count)
     if output.cut:
         exposed, lines = "partial", None
     return replace(shown, exposed=exposed, lines=lines)
 
 
-def _told(result: ToolResult, count: int, view: View, shown: Shown) -> Shown:
+def _told(result: ToolResult, count: int, view: View, shown: ReadEvidence) -> ReadEvidence:
     """Lines from the numbers that the tool printed."""
     first = result.first_line or 1
     last = first + max(count, 1) - 1

@@ -2,7 +2,7 @@
 
 import re
 
-from skilljuror.attribution.paths import holds_any
+from skilljuror.attribution.paths import contains_any
 from skilljuror.models.events import EventKind
 from skilljuror.models.trajectory import ToolCall
 
@@ -36,9 +36,9 @@ _READS = frozenset(
 _HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
 
 
-def slashed(command: str) -> str:
+def with_forward_slashes(command: str) -> str:
     """A command with the paths of Windows written with slashes, and its name for the home folder."""
-    if "\\" in command and holds_any(command, _SEPARATED) and _WINDOWS.search(command):
+    if "\\" in command and contains_any(command, _SEPARATED) and _WINDOWS.search(command):
         return _HOME.sub("$HOME", command).replace("\\", "/")
     return command
 
@@ -57,7 +57,7 @@ _ECHOED = re.compile(
 """A loop that prints every line it reads."""
 
 
-def plainer(command: str) -> str:
+def simplified_command(command: str) -> str:
     """A command with roundabout ways to run or print a file written the short way:
     `bash <(cat a)` and `bash -c "$(cat a)"` as `bash a`, `$(<a)` as `$(cat a)`, a loop that reads
     and echoes lines as `cat`."""
@@ -70,7 +70,7 @@ def plainer(command: str) -> str:
     return command
 
 
-def deed_of(tool: str) -> tuple[EventKind, bool]:
+def classify_tool(tool: str) -> tuple[EventKind, bool]:
     """What a tool does with the paths it is given, and whether it answers with their text."""
     words = {word.lower() for word in _NAME.findall(tool)}
     if words & _WRITES:
@@ -82,7 +82,7 @@ def deed_of(tool: str) -> tuple[EventKind, bool]:
     return "read", bool(words & _READS)
 
 
-def typed(call: ToolCall) -> str:
+def typed_text(call: ToolCall) -> str:
     """What a poll types into a running program, beside waiting for it."""
     given = call.arguments.get("chars")
     return given.strip() if isinstance(given, str) else ""

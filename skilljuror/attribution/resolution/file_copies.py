@@ -7,18 +7,22 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.accesses.line_selection import WHOLE, View
-from skilljuror.attribution.paths import folder_of, is_glob, name_of, normal
-from skilljuror.attribution.resolution.skill_catalog import INNER, Catalog, Location
+from skilljuror.attribution.paths import folder_of, is_glob, name_of, normalised
+from skilljuror.attribution.resolution.skill_catalog import (
+    BUNDLE_FOLDERS,
+    ResourceLocation,
+    SkillCatalog,
+)
 from skilljuror.models.resource_class import is_root
 
 _SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""})
 """Folders that were there before anything was copied into them."""
 
 
-class Copies(Struct):
+class FileCopies(Struct):
     """What a run has copied or linked so far."""
 
-    catalog: Catalog
+    catalog: SkillCatalog
     made: dict[str, str] = field(default_factory=dict)
     """Path of a copy or link -> the path that it was made from."""
     links: set[str] = field(default_factory=set)
@@ -40,7 +44,7 @@ class Copies(Struct):
         original = self.original(original) or original
         if is_glob(original) or self.catalog.locate(original) is None:
             return
-        copy = normal(copy)
+        copy = normalised(copy)
         self.made[_inside(copy, original)] = original
         if not _was_there(copy, cwd):
             self.made[copy] = original
@@ -57,7 +61,7 @@ class Copies(Struct):
             return access
         return replace(access, view=view if access.view.whole else view.pick())
 
-    def linked(self, path: str) -> Location | None:
+    def linked(self, path: str) -> ResourceLocation | None:
         """The resource behind a link, whatever is done with it."""
         at = path
         while at and at not in self.links:
@@ -74,12 +78,12 @@ class Copies(Struct):
         rest, at = "", path
         while at:
             if at in self.made:
-                return normal(f"{self.made[at]}/{rest}") if rest else self.made[at]
+                return normalised(f"{self.made[at]}/{rest}") if rest else self.made[at]
             rest = f"{name_of(at)}/{rest}" if rest else name_of(at)
             at = folder_of(at) if at != "/" else ""
         return None
 
-    def locate(self, path: str) -> Location | None:
+    def locate(self, path: str) -> ResourceLocation | None:
         """The resource that a copy stands for; a copied folder may hold other files too, so only
         what a skill is known to have, or usually has, counts."""
         if not self.made or (original := self.original(path)) is None:
@@ -88,14 +92,14 @@ class Copies(Struct):
         if location is None or path in self.made or location.folder:
             return location
         resource = location.resource
-        usual = is_root(resource) or resource.partition("/")[0] in INNER
+        usual = is_root(resource) or resource.partition("/")[0] in BUNDLE_FOLDERS
         known = self.catalog.has(location.skill, resource)
         return location if known or (usual and not self.catalog.known) else None
 
 
 def _inside(folder: str, original: str) -> str:
     """Where a copy lies if the target is a folder; the current one may have no name."""
-    return normal(f"{folder}/{name_of(original)}") if folder else name_of(original)
+    return normalised(f"{folder}/{name_of(original)}") if folder else name_of(original)
 
 
 def _was_there(folder: str, cwd: str | None) -> bool:

@@ -19,7 +19,7 @@ _UP = 4
 """Folders above the fixed part of a glob from which a heading may name a file."""
 
 
-def named_paths(pattern: str, output: str) -> Iterator[str]:
+def paths_in_headings(pattern: str, output: str) -> Iterator[str]:
     """Paths that fit a glob and that a heading in the output names."""
     fixed = _fixed(pattern)
     for line in output[:_MOST].splitlines():
@@ -29,7 +29,7 @@ def named_paths(pattern: str, output: str) -> Iterator[str]:
             yield found
 
 
-def skill_paths(pattern: str, output: str) -> Iterator[str]:
+def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
     """Places of a SKILL.md that fit a glob, where the output shows the front matter of one."""
     names = _FRONT.findall(output[:_MOST]) if "\nname:" in output[:_MOST] else []
     fixed = _fixed(pattern)

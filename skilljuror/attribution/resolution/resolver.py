@@ -14,10 +14,15 @@ from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
 from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
 from skilljuror.attribution.python.file_accesses import imports_by_script, python_accesses
-from skilljuror.attribution.resolution.call_normalisation import deed_of, plainer, slashed, typed
-from skilljuror.attribution.resolution.file_copies import Copies
-from skilljuror.attribution.resolution.glob_matches import named_paths, skill_paths
-from skilljuror.attribution.resolution.skill_catalog import Catalog, Location
+from skilljuror.attribution.resolution.call_normalisation import (
+    classify_tool,
+    simplified_command,
+    typed_text,
+    with_forward_slashes,
+)
+from skilljuror.attribution.resolution.file_copies import FileCopies
+from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.reader import Shell, read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
@@ -34,11 +39,11 @@ _SKILL_FOLDERS = ("SKILL_DIR", "SKILL_ROOT", "SKILL_PATH", "SKILL_HOME", "CLAUDE
 _NO_BUNDLE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)(?:/|$)")
 
 
-class Claim(Struct, frozen=True, gc=False):
+class ResolvedAccess(Struct, frozen=True, gc=False):
     """An access whose path is a resource."""
 
     access: Access
-    location: Location
+    location: ResourceLocation
     order: int
     """Position in the call."""
 
@@ -48,17 +53,17 @@ class Claim(Struct, frozen=True, gc=False):
         return self.location.skill, self.location.resource
 
 
-class Claims(Struct):
+class AccessResolver(Struct):
     """Reads calls one after the other: scripts and copies made earlier are remembered."""
 
-    catalog: Catalog
+    catalog: SkillCatalog
     cwd: str | None
     home: str | None
-    copies: Copies
+    copies: FileCopies
     """Copies of bundled files, and links to them."""
     keeps_folder: bool = False
     """The agent's shell lives on between calls, and its folder with it."""
-    scripts: dict[str, list[Claim]] = field(default_factory=dict)
+    scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
     """Path of a script an agent wrote -> what it touches when it runs."""
     here: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
@@ -70,26 +75,30 @@ class Claims(Struct):
     answer: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
     """What was found then."""
 
-    def of(self, call: ToolCall, agent: str, shown: str) -> tuple[list[Claim], list[Access]]:
+    def resolve_call(
+        self, call: ToolCall, agent: str, shown: str
+    ) -> tuple[list[ResolvedAccess], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
         accesses = [self._settled(one) for one in self._accesses(call, agent)]
         if "Shell cwd was reset to" in shown[-500:]:
             self.here.pop(agent, None)
-        return self.resolved(accesses, shown), accesses
+        return self.resolve(accesses, shown), accesses
 
-    def resolved(self, accesses: list[Access], shown: str) -> list[Claim]:
+    def resolve(self, accesses: list[Access], shown: str) -> list[ResolvedAccess]:
         """The claims of a call whose accesses are known already."""
-        claims: list[Claim] = []
+        resolved_accesses: list[ResolvedAccess] = []
         for at, given in enumerate(accesses):
             access = accesses[at] = self.copies.through(given)
             for location in self._locations(access, shown):
-                claims.append(Claim(_as_listing(access, location), location, len(claims)))
+                resolved_accesses.append(
+                    ResolvedAccess(_as_listing(access, location), location, len(resolved_accesses))
+                )
             if access.kind == "exec":
-                claims.extend(self._indirect(access, len(claims)))
+                resolved_accesses.extend(self._indirect(access, len(resolved_accesses)))
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
-                claims.extend(self._mentions(access, len(claims)))
-        return claims
+                resolved_accesses.extend(self._mentions(access, len(resolved_accesses)))
+        return resolved_accesses
 
     def _settled(self, access: Access) -> Access:
         """Which of the files that a listing gave were chosen, the names in the output tell where
@@ -118,20 +127,20 @@ class Claims(Struct):
         return [self._tool(call)]
 
     def _command(self, call: ToolCall, agent: str) -> list[Access]:
-        text = slashed((call.command or "")[:MAX_COMMAND])
+        text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
         folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
         if not self._relevant(text, folder):
             return []
         if call.action == "python":
             return python_accesses(text, folder, self.home, echoes=True)
         shell = Shell(folder, self.home, self._variables())
-        commands = shell.read(plainer(text))
+        commands = shell.read(simplified_command(text))
         self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
     def _typed(self, call: ToolCall) -> list[Access]:
         """What is typed into a shell that is running already."""
-        text = typed(call)
+        text = typed_text(call)
         if not text or not self._relevant(text, None):
             return []
         commands = unwrap(Shell(self._folder(call), self.home).read(text), self.home)
@@ -206,7 +215,7 @@ class Claims(Struct):
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         several = call.arguments.get("paths") or call.arguments.get("include")
         values = [*given, *(several if isinstance(several, list) else ())]
-        kind, shown = deed_of(call.name)
+        kind, shown = classify_tool(call.name)
         found: dict[str, Access] = {}
         for value in values:
             if isinstance(value, str) and 0 < len(value) < 1000:
@@ -217,7 +226,7 @@ class Claims(Struct):
                 found.setdefault(path, replace(access, glob=is_glob(path), shown=shown, view=view))
         return list(found.values())
 
-    def _locations(self, access: Access, shown: str) -> list[Location]:
+    def _locations(self, access: Access, shown: str) -> list[ResourceLocation]:
         path = access.path
         if not path or len(path) > 1000 or "\n" in path:
             return []
@@ -234,23 +243,23 @@ class Claims(Struct):
             return []
         return [self._opened(location) if access.kind == "list" else location]
 
-    def _opened(self, location: Location) -> Location:
+    def _opened(self, location: ResourceLocation) -> ResourceLocation:
         """What is listed and has no ending is a folder, unless a file of that name is known."""
         ending = "." in location.resource.rpartition("/")[2]
         if location.folder or ending or self.catalog.has(location.skill, location.resource):
             return location
         return replace(location, folder=True)
 
-    def _by_suffix(self, access: Access) -> list[Location]:
+    def _by_suffix(self, access: Access) -> list[ResourceLocation]:
         """`$UNKNOWN/scripts/x.py`: the one resource that ends like this."""
         location = self.catalog.by_suffix(access.path.rpartition("\0")[2].strip("/"))
         return [location] if location and self._acceptable(access, location) else []
 
-    def _possible(self, access: Access) -> list[Location]:
+    def _possible(self, access: Access) -> list[ResourceLocation]:
         """`known/$UNKNOWN`: everything below, for the output to choose from."""
         return self.catalog.expand(re.sub(r"\0+", "**", access.path))
 
-    def _acceptable(self, access: Access, location: Location) -> bool:
+    def _acceptable(self, access: Access, location: ResourceLocation) -> bool:
         if _NO_BUNDLE.search(location.resource):
             return False
         if location.folder and access.kind not in {"list", "search"}:
@@ -261,21 +270,21 @@ class Claims(Struct):
             return self._is_file(location) and not self._copied_code(access, location)
         return True
 
-    def _importable(self, access: Access, location: Location) -> bool:
+    def _importable(self, access: Access, location: ResourceLocation) -> bool:
         if self.catalog.has(location.skill, location.resource):
             return True
         return not self.catalog.known and access.note != MAYBE
 
-    def _is_file(self, location: Location) -> bool:
+    def _is_file(self, location: ResourceLocation) -> bool:
         if self.catalog.known:
             return self.catalog.has(location.skill, location.resource)
         return "." in location.resource.rpartition("/")[2][1:]
 
     @staticmethod
-    def _copied_code(access: Access, location: Location) -> bool:
+    def _copied_code(access: Access, location: ResourceLocation) -> bool:
         return access.note == "copied" and class_of(location.resource) == "code"
 
-    def _globbed(self, access: Access, shown: str) -> list[Location]:
+    def _globbed(self, access: Access, shown: str) -> list[ResourceLocation]:
         if access.kind == "list":
             return self._listed(access)
         named_only = access.strict and access.via == "shell" and not self.catalog.known
@@ -298,12 +307,12 @@ class Claims(Struct):
         if self.asked != (pattern, shown):
             written = (join(self.cwd, path) for path in _PATH_IN_OUTPUT.findall(shown[:200_000]))
             fitting = {path for path in written if glob_match(pattern, path)}
-            skills = set(skill_paths(pattern, shown))
+            skills = set(paths_by_front_matter(pattern, shown))
             self.asked = pattern, shown
-            self.answer = fitting.union(named_paths(pattern, shown)), skills
+            self.answer = fitting.union(paths_in_headings(pattern, shown)), skills
         return self.answer
 
-    def _listed(self, access: Access) -> list[Location]:
+    def _listed(self, access: Access) -> list[ResourceLocation]:
         """A glob aimed at one bundle: its fixed beginning lies inside it."""
         fixed = []
         for part in access.path.split("/"):
@@ -313,29 +322,29 @@ class Claims(Struct):
         location = self.catalog.locate("/".join(fixed))
         return [replace(location, resource=".", folder=True)] if location and location.skill else []
 
-    def _indirect(self, access: Access, order: int) -> Iterator[Claim]:
+    def _indirect(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
         """Running a script that was written or copied earlier."""
-        for claim in self.scripts.get(access.path, ()):
+        for resolved in self.scripts.get(access.path, ()):
             used = replace(
-                claim.access,
-                view=claim.access.view if access.view.whole else claim.access.view.pick(),
-                shown=claim.access.shown and access.shown,
+                resolved.access,
+                view=resolved.access.view if access.view.whole else resolved.access.view.pick(),
+                shown=resolved.access.shown and access.shown,
                 text=access.text,
                 note=f"run of {access.path}",
             )
-            yield replace(claim, access=used, order=order)
+            yield replace(resolved, access=used, order=order)
         location = self.copies.locate(access.path)
         if location and not location.folder and not self.copies.linked(access.path):
-            yield Claim(
+            yield ResolvedAccess(
                 replace(access, kind="import", note="a copy of it was run"), location, order
             )
 
-    def _mentions(self, access: Access, order: int) -> Iterator[Claim]:
+    def _mentions(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
         """Modules named in code that is written and not run yet."""
-        for claim in self.scripts.get(access.path, ()) if access.written else ():
-            if claim.access.kind == "import":
-                named = replace(claim.access, kind="mention", shown=False, text=access.text)
-                yield replace(claim, access=named, order=order)
+        for resolved in self.scripts.get(access.path, ()) if access.written else ():
+            if resolved.access.kind == "import":
+                named = replace(resolved.access, kind="mention", shown=False, text=access.text)
+                yield replace(resolved, access=named, order=order)
 
     def _remember(self, access: Access) -> None:
         """What a written file will touch when it runs, and what a copy was made from."""
@@ -358,12 +367,12 @@ class Claims(Struct):
             touched = quoted_accesses(text, folder_of(access.path) or None, self.home)
         else:
             return
-        claims: list[Claim] = []
+        resolved_accesses: list[ResolvedAccess] = []
         for one in touched:
             for location in self._locations(one, ""):
-                claims.append(Claim(one, location, len(claims)))
-        if claims:
-            self.scripts[access.path] = claims
+                resolved_accesses.append(ResolvedAccess(one, location, len(resolved_accesses)))
+        if resolved_accesses:
+            self.scripts[access.path] = resolved_accesses
 
 
 def _head_view(arguments: dict[str, Any]) -> View:
@@ -372,7 +381,7 @@ def _head_view(arguments: dict[str, Any]) -> View:
     return WHOLE.head(head) if isinstance(head, int) and head > 0 else WHOLE
 
 
-def _as_listing(access: Access, location: Location) -> Access:
+def _as_listing(access: Access, location: ResourceLocation) -> Access:
     """A file tool that is given a folder lists it."""
     if location.folder and access.kind == "read":
         return replace(access, kind="list")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from skilljuror.attribution.paths import absolute, join, name_of
-from skilljuror.attribution.resolution.skill_catalog import Catalog
+from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
 
 _LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
 _FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
@@ -13,7 +13,7 @@ _MAX_LINES = 3000
 _MAX_TEXT = 200_000
 
 
-def learn_listing(output: str, folder: str, catalog: Catalog) -> None:
+def learn_listed_names(output: str, folder: str, catalog: SkillCatalog) -> None:
     """Files that `ls`, `ls -R` or `find` of a folder printed."""
     for path in _listed(output, folder):
         location = catalog.locate(path)
@@ -38,7 +38,7 @@ def _listed(output: str, folder: str) -> Iterator[str]:
             yield name if absolute(name) else join(base, name)
 
 
-def learn_links(text: str, skill: str, catalog: Catalog) -> None:
+def learn_linked_names(text: str, skill: str, catalog: SkillCatalog) -> None:
     """Files that a SKILL.md names."""
     lines = [line for line in text[:_MAX_TEXT].split("\n") if "." in line and _may_link(line)]
     words = {word for line in lines for word in line.split() if "." in word and _may_link(word)}

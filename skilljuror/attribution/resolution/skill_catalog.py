@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.paths import glob_fits, glob_match, holds_any, is_glob, normal
+from skilljuror.attribution.paths import contains_any, glob_fits, glob_match, is_glob, normalised
 from skilljuror.models.resource_class import is_root
 
 _AGENT_FOLDERS = (
@@ -24,7 +24,7 @@ _SIGNS = ("skill", "SKILL", "Begin Patch")
 _HEAD = 3
 """Characters of a folder's name that are looked up before the names are."""
 _BUNDLED = "/skills/.system"
-INNER = frozenset({
+BUNDLE_FOLDERS = frozenset({
     "references",
     "reference",
     "scripts",
@@ -38,7 +38,7 @@ INNER = frozenset({
 """Folders of a bundle, that somebody writes straight under the root by mistake."""
 
 
-class Location(Struct, frozen=True, gc=False):
+class ResourceLocation(Struct, frozen=True, gc=False):
     """What a path means."""
 
     skill: str
@@ -51,12 +51,12 @@ class Location(Struct, frozen=True, gc=False):
     """The path names a folder of the bundle."""
 
 
-def tail_of(skill: str) -> str:
+def bare_skill_name(skill: str) -> str:
     """The part of a skill's name after its plugin."""
     return skill.rpartition(":")[2]
 
 
-class Catalog(Struct):
+class SkillCatalog(Struct):
     """Everything known about where skills lie and which resources they have."""
 
     closed: bool = False
@@ -81,26 +81,26 @@ class Catalog(Struct):
 
     def add_skill(self, name: str, folder: str | None = None, *, bundled: bool = False) -> None:
         """Add a skill, and where it lies if that is known."""
-        tail = tail_of(name)
+        tail = bare_skill_name(name)
         if ":" in name or tail not in self.names:
             self.names[tail] = name
         if bundled:
             self.bundled.add(tail)
         if folder:
-            folder = normal(folder)
+            folder = normalised(folder)
             self._add_folder(folder, name)
 
     def add_root(self, root: str) -> None:
         """Add a folder that holds skills."""
-        root = normal(root)
+        root = normalised(root)
         if root not in {"", "/", "~"}:
             self.roots.setdefault(root)
 
     def add_resource(self, skill: str, path: str) -> None:
         """Add a file of a skill."""
-        self.resources.setdefault(tail_of(skill), {}).setdefault(path.lower(), path)
+        self.resources.setdefault(bare_skill_name(skill), {}).setdefault(path.lower(), path)
 
-    def add_folder(self, path: str, location: Location) -> None:
+    def add_folder(self, path: str, location: ResourceLocation) -> None:
         """A path that was understood shows where its skill lies."""
         if location.resource == ".":
             folder, found = path, bool(location.skill)
@@ -119,15 +119,15 @@ class Catalog(Struct):
 
     def add_name(self, skill: str, path: str) -> None:
         """A file that a listing or the skill's own text names: globs may mean it."""
-        self.mentioned.setdefault(tail_of(skill), {}).setdefault(path)
+        self.mentioned.setdefault(bare_skill_name(skill), {}).setdefault(path)
 
     def has(self, skill: str, path: str) -> bool:
         """Whether the skill is known to have that file."""
-        return path.lower() in self.resources.get(tail_of(skill), {})
+        return path.lower() in self.resources.get(bare_skill_name(skill), {})
 
-    def locate(self, path: str) -> Location | None:
+    def locate(self, path: str) -> ResourceLocation | None:
         """What a path means; None for a path outside every skill."""
-        path = normal(path)
+        path = normalised(path)
         folder = self._skill_folder(path)
         if folder is not None:
             skill = self.folders[folder]
@@ -151,26 +151,26 @@ class Catalog(Struct):
             path = path.rpartition("/")[0]
         return None
 
-    def _under_root(self, rest: str, root: str) -> Location | None:
+    def _under_root(self, rest: str, root: str) -> ResourceLocation | None:
         first, _, inner = rest.partition("/")
         if first == ".system" and inner:
             return self._under_root(inner, root + "/.system")
-        if first in INNER and first not in self.names:
-            return Location("", rest)
+        if first in BUNDLE_FOLDERS and first not in self.names:
+            return ResourceLocation("", rest)
         if is_glob(first):
             return None
         if "." in first and not inner and first not in self.names:
             return None
         return self._location(self.names.get(first, first), inner, bundled=_BUNDLED in root)
 
-    def _location(self, skill: str, inner: str, *, bundled: bool) -> Location:
-        tail = tail_of(skill)
+    def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
+        tail = bare_skill_name(skill)
         bundled = bundled or tail in self.bundled
         paths = self.resources.get(tail, {})
         resource = paths.get(inner.lower(), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
-        return Location(
+        return ResourceLocation(
             skill, resource, bundled, folder=resource == "." or self._is_folder(tail, resource)
         )
 
@@ -180,9 +180,9 @@ class Catalog(Struct):
         paths = self.resources.get(tail, {})
         if resource.lower() in paths:
             return False
-        return any(path.startswith(start) for path in paths) or resource in INNER
+        return any(path.startswith(start) for path in paths) or resource in BUNDLE_FOLDERS
 
-    def by_suffix(self, end: str) -> Location | None:
+    def by_suffix(self, end: str) -> ResourceLocation | None:
         """The only resource whose path ends so; at least a folder and a name are asked for. A path
         that goes on from `skills/NAME/` names the skill itself."""
         if "/" not in end:
@@ -201,7 +201,7 @@ class Catalog(Struct):
         tail, path = found[0]
         return self._location(self.names.get(tail, tail), path, bundled=False)
 
-    def expand(self, pattern: str) -> list[Location]:
+    def expand(self, pattern: str) -> list[ResourceLocation]:
         """The known resources that a glob over paths fits."""
         home = pattern.startswith("~/")
         fits = glob_fits(pattern)
@@ -216,7 +216,7 @@ class Catalog(Struct):
     def _paths(self) -> Iterator[tuple[str, str, str]]:
         """(folder, skill, path) of every known resource, for every folder its skill lies in."""
         for folder, skill in self.folders.items():
-            tail = tail_of(skill)
+            tail = bare_skill_name(skill)
             known = self.resources.get(tail, {})
             for path in known.values():
                 yield folder, skill, path
@@ -226,7 +226,7 @@ class Catalog(Struct):
 
     def named_in(self, text: str) -> bool:
         """Whether a text holds anything that a path to a skill must hold."""
-        if holds_any(text, _SIGNS) and holds_any(text, _NEEDLES):
+        if contains_any(text, _SIGNS) and contains_any(text, _NEEDLES):
             return True
         if "/" not in text:
             return False
@@ -234,7 +234,7 @@ class Catalog(Struct):
             heads = [part[:_HEAD] for part in text.split("/")]
             if self.folder_heads.isdisjoint(heads):
                 return False
-        return holds_any(text, self.folder_names)
+        return contains_any(text, self.folder_names)
 
 
 def _ends(pattern: str, path: str) -> bool:
@@ -246,7 +246,7 @@ def _ends(pattern: str, path: str) -> bool:
 
 def known_root(path: str) -> tuple[str, str] | None:
     """(root, skill folder) of a path under one of the roots seen in real logs."""
-    found = _KNOWN_ROOT.match(normal(path))
+    found = _KNOWN_ROOT.match(normalised(path))
     if not found or not found[2]:
         return None
     first = found[2].partition("/")[0]

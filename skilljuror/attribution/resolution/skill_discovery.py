@@ -3,8 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.paths import absolute, folder_of, name_of, normal
-from skilljuror.attribution.resolution.skill_catalog import Catalog, known_root, tail_of
+from skilljuror.attribution.paths import absolute, folder_of, name_of, normalised
+from skilljuror.attribution.resolution.skill_catalog import (
+    SkillCatalog,
+    bare_skill_name,
+    known_root,
+)
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Trajectory
@@ -19,9 +23,9 @@ _HOMES = re.compile(r"^(/root|/home/[^/]+(?:/[^/.]+)?|/Users/[^/]+)(?=/\.)")
 _MAX_MESSAGE = 400_000
 
 
-def catalog_of(trajectory: Trajectory, manifest: SkillManifest | None) -> Catalog:
+def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> SkillCatalog:
     """Where the skills of a run lie, from the manifest and from what the log tells."""
-    catalog = Catalog()
+    catalog = SkillCatalog()
     if manifest is not None and manifest.known:
         _add_manifest(catalog, manifest)
     for root in trajectory.skill_roots:
@@ -39,7 +43,7 @@ def _finds_skills(trajectory: Trajectory) -> bool:
     return any(name.startswith(_FINDERS) for name in names)
 
 
-def _add_manifest(catalog: Catalog, manifest: SkillManifest) -> None:
+def _add_manifest(catalog: SkillCatalog, manifest: SkillManifest) -> None:
     catalog.known = True
     for skill in manifest.skills:
         catalog.add_skill(skill)
@@ -51,7 +55,7 @@ def _add_manifest(catalog: Catalog, manifest: SkillManifest) -> None:
         catalog.add_resource(resource.skill, resource.path)
 
 
-def _add_offered(catalog: Catalog, trajectory: Trajectory) -> None:
+def _add_offered(catalog: SkillCatalog, trajectory: Trajectory) -> None:
     offered = trajectory.offered or ()
     for skill in offered:
         folder = (
@@ -61,14 +65,14 @@ def _add_offered(catalog: Catalog, trajectory: Trajectory) -> None:
     catalog.closed = any(skill.path for skill in offered)
 
 
-def _add_message(catalog: Catalog, message: Message, *, told: bool) -> None:
+def _add_message(catalog: SkillCatalog, message: Message, *, told: bool) -> None:
     if message.kind == "skill_body":
         _add_body(catalog, message)
     elif message.kind in {"skill_listing", "system", "prompt"}:
         _add_named(catalog, message.text[:_MAX_MESSAGE], told=told and message.agent == "main")
 
 
-def _add_named(catalog: Catalog, text: str, *, told: bool) -> None:
+def _add_named(catalog: SkillCatalog, text: str, *, told: bool) -> None:
     """Skills and roots that a prompt or a list names by their paths."""
     if "<location>" in text:
         for path in _LOCATION.findall(text):
@@ -95,23 +99,23 @@ def _skill_files(text: str) -> Iterator[str]:
         at = text.find("/SKILL.md", at + 1)
 
 
-def _add_body(catalog: Catalog, message: Message) -> None:
+def _add_body(catalog: SkillCatalog, message: Message) -> None:
     found = _BASE.search(message.text[:2000])
     folder = message.path or (found[1].strip() if found else None)
     if not folder:
         return
     if is_root(name_of(folder)):
         folder = folder_of(folder)
-    folder = normal(folder)
+    folder = normalised(folder)
     name = message.skill or name_of(folder)
     catalog.add_skill(name, folder)
-    if tail_of(name) == name_of(folder):
+    if bare_skill_name(name) == name_of(folder):
         catalog.add_root(folder_of(folder))
 
 
-def _add_skill_file(catalog: Catalog, path: str) -> None:
+def _add_skill_file(catalog: SkillCatalog, path: str) -> None:
     """A SKILL.md that the prompt names: its folder is a skill, and usually lies in a root."""
-    folder = folder_of(normal(path))
+    folder = folder_of(normalised(path))
     name = name_of(folder)
     if not name or name in {".", "skills"} or any(mark in folder for mark in "<>$*{"):
         return
@@ -120,7 +124,7 @@ def _add_skill_file(catalog: Catalog, path: str) -> None:
         catalog.add_root(folder_of(folder))
 
 
-def home_of(trajectory: Trajectory, catalog: Catalog) -> str | None:
+def home_folder(trajectory: Trajectory, catalog: SkillCatalog) -> str | None:
     """The agent's home folder, told by the log or by where its skills lie."""
     if trajectory.home:
         return trajectory.home
@@ -131,7 +135,7 @@ def home_of(trajectory: Trajectory, catalog: Catalog) -> str | None:
     return None
 
 
-def cwd_of(trajectory: Trajectory) -> str | None:
+def working_folder(trajectory: Trajectory) -> str | None:
     """The folder the agent works in, told by the log or by its first messages."""
     if trajectory.cwd:
         return trajectory.cwd

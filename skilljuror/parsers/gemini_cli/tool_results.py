@@ -3,7 +3,7 @@
 import re
 
 from skilljuror.models.trajectory import ToolResult
-from skilljuror.parsers.assembly.builders import CallDraft, RunDraft
+from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _TRAILER = re.compile(r"^(?:Exit Code: |Process Group PGID: |Signal: |Error: |Background PIDs: )")
@@ -21,7 +21,9 @@ _TREE_ROOT = re.compile(r"^[ \t]{0,8}(/\S[^\n]*)/$", re.MULTILINE)
 _OPEN, _CLOSE = "<untrusted_context>\n", "\n</untrusted_context>"
 
 
-def read_result(run: RunDraft, call: CallDraft, shown: str, line: int, failed: bool) -> ToolResult:
+def read_result(
+    run: TrajectoryBuilder, call: CallBuilder, shown: str, line: int, failed: bool
+) -> ToolResult:
     """The result of a call; `failed` is what the log says, which is never said of a command."""
     if failed:
         return ToolResult(text=shown, line=line, ok=False)
@@ -56,12 +58,12 @@ def _shell(shown: str, line: int) -> ToolResult:
     )  # fmt: skip
 
 
-def _skill(run: RunDraft, shown: str, line: int) -> ToolResult:
+def _skill(run: TrajectoryBuilder, shown: str, line: int) -> ToolResult:
     """The body of an activated skill, and the tree that tells where it lies."""
     if not shown.startswith("<activated_skill"):
         return ToolResult(text=shown, line=line, ok=None if not shown else False)
     body = shown.partition("<instructions>")[2].partition("</instructions>")[0]
     root = _TREE_ROOT.search(shown.partition("<available_resources>")[2])
     if root:
-        run.root(root[1].rpartition("/")[0])
+        run.add_skill_root(root[1].rpartition("/")[0])
     return ToolResult(text=shown, line=line, ok=True, clean=body.strip())

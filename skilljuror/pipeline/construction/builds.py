@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder, read_record, read_rows
+from skilljuror.files import StudyFolder, read_record, read_rows
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
 from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD
@@ -31,7 +31,7 @@ def builds_at(folder: Path) -> list[Path]:
     none."""
     if (folder / RECORD).is_file():
         return [folder]
-    for place in (folder, RunFolder(folder).builds):
+    for place in (folder, StudyFolder(folder).builds):
         if found := sorted(path.parent for path in place.glob(f"*/{RECORD}")):
             return found
     raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
@@ -56,8 +56,8 @@ def refresh_builds(builds: Iterable[Path]) -> list[Path]:
 
 def _databases(place: Path) -> list[Path]:
     """Where builds in this folder may be rows: beside them, or in their study."""
-    study = RunFolder(place.parent)
-    return [RunFolder(place).database, *([study.database] if study.builds == place else [])]
+    study = StudyFolder(place.parent)
+    return [StudyFolder(place).database, *([study.database] if study.builds == place else [])]
 
 
 def _refreshed(database: Path, place: Path, names: list[str]) -> bool:
@@ -75,7 +75,7 @@ def store_builds(folder: Path, names: Iterable[str]) -> Path:
     A build replaces its earlier rows; rows of other builds stay. Raises StoreError for a database
     that cannot be written.
     """
-    database = RunFolder(folder).database
+    database = StudyFolder(folder).database
     told = read_builds(folder, names)
     with open_write(database) as store:
         store.put_builds(told)

@@ -12,9 +12,14 @@ from typing import Any, Literal, get_args
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.files import fresh_dir, write_jsonl
-from skilljuror.llm import Answer, ModelChoice, ModelDoor
+from skilljuror.llm import ModelAnswer, ModelChoice, ModelClient
 from skilljuror.models.build import BuildRecord
-from skilljuror.pipeline.construction.build import DEFAULT_VARIANTS, Work, in_order, names_of
+from skilljuror.pipeline.construction.build import (
+    DEFAULT_VARIANTS,
+    Work,
+    names_of,
+    transforms_in_order,
+)
 from skilljuror.pipeline.construction.target import safe_target
 from skilljuror.transforms.base import Transform
 from skilljuror.transforms.llm.assign import Assigned
@@ -51,22 +56,22 @@ def build_with_model(
     _check(mode, target, calls)
     place = safe_target(target, source)
     bundle = load_bundle(source)
-    door = ModelDoor(choice, calls)
+    client = ModelClient(choice, calls)
     with fresh_dir(place) as staging:
         work = Work(bundle, staging)
-        maker = Maker(mode, door)
-        for transform in in_order(variants):
+        maker = Maker(mode, client)
+        for transform in transforms_in_order(variants):
             maker.make(work, transform)
-        write_jsonl(staging / CALLS, door.asked)
+        write_jsonl(staging / CALLS, client.answers)
         return work.finish(mode, maker.options())
 
 
 class Maker:
     """Makes the variants of one build, those of the mode through the model."""
 
-    def __init__(self, mode: Mode, door: ModelDoor) -> None:
+    def __init__(self, mode: Mode, client: ModelClient) -> None:
         self.mode = mode
-        self.door = door
+        self.client = client
         self.prompts: dict[str, Prompt] = {}
 
     def make(self, work: Work, transform: Transform) -> None:
@@ -77,14 +82,14 @@ class Maker:
             return
         prompt = self.prompts[name] = load_prompt(skill)
         if self.mode == "assign":
-            work.by_plan(Assigned(self.door, prompt), {})
+            work.by_plan(Assigned(self.client, prompt), {})
         else:
-            written = Rewriter(self.door, prompt, name).files(work.made[transform.parent])
+            written = Rewriter(self.client, prompt, name).files(work.made[transform.parent])
             work.by_hand(name, transform.parent, written)
 
     def options(self) -> dict[str, Any]:
         """What the record tells about the model: enough to repeat the build, no address, no key."""
-        choice = self.door.choice
+        choice = self.client.choice
         return {
             "mode": self.mode,
             "model": choice.model,
@@ -93,7 +98,7 @@ class Maker:
                 variant: {"skill": prompt.name, "sha256": prompt.sha256}
                 for variant, prompt in sorted(self.prompts.items())
             },
-            "calls": spent(self.door.asked),
+            "calls": spent(self.client.answers),
         }
 
 
@@ -106,7 +111,7 @@ def public(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def spent(answers: Sequence[Answer]) -> dict[str, Any]:
+def spent(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
     """What the answers took: calls, tokens, US dollars; None where a single one is unknown."""
     return {
         "count": len(answers),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skilljuror import tokens
 from skilljuror.bundles import load_bundle
-from skilljuror.files import RunFolder, read_rows
+from skilljuror.files import StudyFolder, read_rows
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.resource_class import resource_class
@@ -36,7 +36,7 @@ def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
     return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
 
 
-def offered_by(folder: RunFolder, record: TrialRecord) -> SkillManifest:
+def offered_by(folder: StudyFolder, record: TrialRecord) -> SkillManifest:
     """What this trial offered; an empty manifest for the no-skill arm."""
     if record.variant is None:
         return NOTHING_OFFERED

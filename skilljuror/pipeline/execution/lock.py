@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO
 
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.harnesses.sandbox import remove_tree
-from skilljuror.pipeline.execution.worker import STAGING
+from skilljuror.pipeline.execution.trial import STAGING
 
 SCRATCH = "skilljuror-run-"
 _WAIT = 12.0
@@ -21,7 +21,7 @@ _WAIT = 12.0
 
 
 @contextmanager
-def only_run(folder: RunFolder) -> Iterator[Path]:
+def only_run(folder: StudyFolder) -> Iterator[Path]:
     """Hold the study's folder alone and hand out a scratch folder for sandboxes.
 
     Raises StudyError while another run is under way.
@@ -44,7 +44,7 @@ def only_run(folder: RunFolder) -> Iterator[Path]:
             _write(lock, {})
 
 
-def workers_lock(folder: RunFolder) -> Path:
+def workers_lock(folder: StudyFolder) -> Path:
     """The file every worker holds while it lives."""
     return folder.root / ".workers.lock"
 
@@ -57,7 +57,7 @@ def _taken(lock: IO[bytes]) -> bool:
     return True
 
 
-def _clean(folder: RunFolder, lock: IO[bytes]) -> None:
+def _clean(folder: StudyFolder, lock: IO[bytes]) -> None:
     """Wait for the workers of a killed run to be gone, then remove what it left half done."""
     _await_workers(folder)
     for entry in folder.trials.iterdir():
@@ -68,7 +68,7 @@ def _clean(folder: RunFolder, lock: IO[bytes]) -> None:
         remove_tree(scratch)
 
 
-def _await_workers(folder: RunFolder) -> None:
+def _await_workers(folder: StudyFolder) -> None:
     until = time.monotonic() + _WAIT
     with workers_lock(folder).open("ab") as lock:
         while not _taken(lock):

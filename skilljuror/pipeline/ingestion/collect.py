@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from skilljuror.files import RunFolder, read_record
+from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.construction.builds import read_builds
@@ -13,8 +13,7 @@ from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.counting import refuse_estimates
 from skilljuror.pipeline.ingestion.intake import IngestSummary, Tally, batches
 from skilljuror.pipeline.ingestion.trials import read_trial
-from skilljuror.pipeline.workers.pool import in_order
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
 from skilljuror.store import Store, open_write
 from skilljuror.store.runs import RunColumns, run_columns
 
@@ -40,7 +39,7 @@ def ingest_trials(
     """
     if count_tokens:
         refuse_estimates()
-    folder = RunFolder.existing(study)
+    folder = StudyFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
     work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     tally = Tally()
@@ -50,7 +49,7 @@ def ingest_trials(
         store.put_plan(plan)
         store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
         done = 0
-        for batch in batches(in_order(_read_trial, work, jobs)):
+        for batch in batches(map_ordered(_read_trial, work, jobs)):
             paths -= _put_trials(store, tally, [rows for _, rows in batch])
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))

@@ -7,10 +7,10 @@ from hashlib import blake2b
 from msgspec.structs import replace
 
 from skilljuror import tokens
-from skilljuror.attribution.exposure import shows
-from skilljuror.attribution.resolution.skill_catalog import tail_of
+from skilljuror.attribution.exposure import exposes_text
+from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.errors import MissingDependency
-from skilljuror.metrics.process import step_parts
+from skilljuror.metrics.process import step_texts
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.trajectory import Trajectory
@@ -32,7 +32,7 @@ def refuse_estimates() -> None:
 def step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
     """(agent, step) -> tokens (o200k_base) of its texts, each counted by itself (measures §3.2)."""
     return {
-        (step.agent, step.index): sum(map(_count, step_parts(step))) for step in trajectory.steps
+        (step.agent, step.index): sum(map(_count, step_texts(step))) for step in trajectory.steps
     }
 
 
@@ -50,10 +50,14 @@ def counted(
     """
     if not tokens.available():
         return exposure
-    texts = {(tail_of(one.skill), one.path): one.text for one in manifest.resources if one.text}
+    texts = {
+        (bare_skill_name(one.skill), one.path): one.text for one in manifest.resources if one.text
+    }
     shown = 0
-    for event in filter(shows, events):
-        shown += _count(_shown(texts.get((tail_of(event.skill), event.resource), ""), event))
+    for event in filter(exposes_text, events):
+        shown += _count(
+            _shown(texts.get((bare_skill_name(event.skill), event.resource), ""), event)
+        )
     said = {one.unit.unit: one.unit.text for one in units}
     seen = tuple(replace(one, tokens=_count(said[one.unit])) for one in exposure.seen)
     return replace(exposure, seen=seen, shown_tokens=shown)

@@ -14,22 +14,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import RunFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.discovery.find_logs import discover, families_at, families_of
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
 from skilljuror.pipeline.ingestion.intake import IngestSummary, Tally, batches
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
     group_captures,
     portions,
+    preload,
     read_portion,
-    ready,
 )
 from skilljuror.pipeline.ingestion.rows import unread_row
-from skilljuror.pipeline.workers.pool import Crew, crew, rarely_collected
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import (
+    Listener,
+    Progress,
+    WorkerPool,
+    infrequent_gc,
+    silent,
+    worker_pool,
+)
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
@@ -48,7 +54,7 @@ class _Before:
     A database of an older version is brought up to date first.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: StudyFolder) -> None:
         self.outdated: set[str] = set()
         """Sources that have to be read again, whether they are named now or not."""
         self._keys: dict[str, list[str]] = {}
@@ -62,13 +68,13 @@ class _Before:
         self._sources = sorted(self._keys)
         self._given: set[str] = set()
 
-    def joined(self, paths: Sequence[Path], since: float | None) -> list[Found]:
+    def joined(self, paths: Sequence[Path], since: float | None) -> list[FoundSource]:
         """The logs under the paths, with the earlier captures and relatives of their runs."""
         found = discover(paths, since)
         here = {one.source.path for one in found}
-        names = {name for one in found for name in families_of(one)}
+        names = {name for one in found for name in session_names_of(one)}
         others = sorted({Path(source) for source in self._keys} - here) if names else []
-        kin = [path for path in others if families_at(path) & names]
+        kin = [path for path in others if session_names_at(path) & names]
         if not kin:
             return found
         named = {one.source.path for one in found if one.named}
@@ -121,16 +127,16 @@ def ingest_logs(
 
         refuse_estimates()
     _refuse(study, paths)
-    folder = RunFolder(study)
+    folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
     told = _Told(folder, Tally(), progress, count_tokens)
-    with rarely_collected(), crew(jobs, ready) as workers:
+    with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
         before = _Before(folder)
         found = before.joined(absolute, since)
-        _read(told, workers, before, found)
+        _read(told, pool, before, found)
         if before.outdated:
-            _read_again(told, workers, before.outdated - {str(one.source.path) for one in found})
+            _read_again(told, pool, before.outdated - {str(one.source.path) for one in found})
     append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute]})
     return told.tally.summary()
 
@@ -138,20 +144,20 @@ def ingest_logs(
 class _Told(NamedTuple):
     """Where what is read goes."""
 
-    folder: RunFolder
+    folder: StudyFolder
     tally: Tally
     progress: Listener
     count_tokens: bool
 
 
-def _read(told: _Told, workers: Crew, before: _Before, found: Sequence[Found]) -> None:
+def _read(told: _Told, pool: WorkerPool, before: _Before, found: Sequence[FoundSource]) -> None:
     """Read sources into the database."""
     groups = group_captures(one for one in found if one.format is not None)
     work = partial(read_portion, count_tokens=told.count_tokens)
-    _store(told, before, found, workers.in_order(work, portions(groups)))
+    _store(told, before, found, pool.map_ordered(work, portions(groups)))
 
 
-def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
+def _read_again(told: _Told, pool: WorkerPool, paths: Iterable[str]) -> None:
     """Read what an older version left, as far as it is still there and was not read just now."""
     from skilljuror.store import open_write
 
@@ -160,13 +166,13 @@ def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
     there = [Path(path) for path in left if os.access(path, os.R_OK)]
     if there:
         again = [replace(one, named=False) for one in before.joined(there, None)]
-        _read(told, workers, before, again)
+        _read(told, pool, before, again)
     with open_write(told.folder.database) as store:
         store.read_again()
 
 
 def _refuse(study: Path, paths: Iterable[Path]) -> None:
-    if RunFolder(study).planned:
+    if StudyFolder(study).planned:
         raise UsageError(
             f"{str(study)!r} is a study with trials of its own: read logs into another folder, or"
             " leave PATH out to read its trials",
@@ -184,7 +190,7 @@ def _refuse(study: Path, paths: Iterable[Path]) -> None:
 def _store(
     told: _Told,
     before: _Before,
-    found: Sequence[Found],
+    found: Sequence[FoundSource],
     answers: Iterable[tuple[Sequence[LogGroup], ReadLogs]],
 ) -> None:
     from skilljuror.store import open_write  # loaded while the workers read

@@ -6,7 +6,7 @@ from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
 from skilljuror.models.trajectory import Step, ToolCall, Trajectory, Usage
-from skilljuror.parsers.base import Found
+from skilljuror.parsers.base import FoundSource
 
 PREVIEW = 160
 _LOOK = 4 * PREVIEW
@@ -110,7 +110,7 @@ def _preview(asks: list[str], said: str) -> str:
     return near[:PREVIEW]
 
 
-def unread_row(found: Found) -> SourceRow:
+def unread_row(found: FoundSource) -> SourceRow:
     """A source that no format claims: an error where the user named it, else skipped."""
     status: SourceStatus = "error" if found.named else "skipped"
     return SourceRow(str(found.source.path), status, None, found.problem, found.size)

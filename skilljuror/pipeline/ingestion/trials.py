@@ -6,14 +6,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import RunFolder, read_record
+from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.discovery.find_logs import Found, discover
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.construction.offered import offered_by, units_of_build
 from skilljuror.pipeline.ingestion.rows import unread_row
@@ -37,7 +38,7 @@ class ReadTrial(Struct, frozen=True):
 
 def read_trial(study: Path, trial: str) -> ReadTrial:
     """One finished trial. Raises StudyError when it is not there."""
-    folder = RunFolder(study)
+    folder = StudyFolder(study)
     path = folder.trial_record(trial)
     if not path.is_file():
         raise StudyError(f"no finished trial {trial!r} in {str(study)!r}", file=str(path))
@@ -66,12 +67,12 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
     return chosen, tuple(rows)
 
 
-def _precedence(found: Found) -> tuple[int, str]:
+def _precedence(found: FoundSource) -> tuple[int, str]:
     native = 9 if found.format is None else resolve(FORMATS, found.format, "format").native
     return native, str(found.source.path)
 
 
-def _try(found: Found, trial: str) -> tuple[Trajectory | None, SourceRow]:
+def _try(found: FoundSource, trial: str) -> tuple[Trajectory | None, SourceRow]:
     path, name = str(found.source.path), found.format or ""
     try:
         first = next(iter(read(found.source, name)), None)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.plans.render import Sources, render
 from skilljuror.knowledge.plans.trigger_sentences import ROW, split_trigger, trigger_problems
-from skilljuror.llm import Message, ModelDoor, as_data
+from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.transforms.llm.assignment_schema import Assignment, problems, told
@@ -36,9 +36,9 @@ class Assigned:
     variant: ClassVar[str] = "pd"
     parent: ClassVar[str] = "baseline"
 
-    def __init__(self, door: ModelDoor, prompt: Prompt) -> None:
+    def __init__(self, client: ModelClient, prompt: Prompt) -> None:
         """`prompt` is the transformation Skill that the model follows."""
-        self.door = door
+        self.client = client
         self.prompt = prompt
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
@@ -52,7 +52,7 @@ class Assigned:
         desk = Desk(parent, sources, flat, limit)
         if desk.nothing_moves:
             return desk.plan(Assignment(root=tuple(desk.offer.by_id), files=()))
-        answer, _ = self.door.ask_for(Assignment, self.messages(desk), desk.problem)
+        answer, _ = self.client.ask_for(Assignment, self.messages(desk), desk.problem)
         return desk.plan(answer)
 
     def messages(self, desk: "Desk") -> list[Message]:

@@ -1,4 +1,10 @@
-from skilljuror.judge.replay.timeline import Acted, Forgot, Heard, call_text, timeline
+from skilljuror.judge.replay.timeline import (
+    AgentAction,
+    Compaction,
+    ContextText,
+    call_text,
+    timeline,
+)
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult
 from tests.support.metric_contexts import trajectory
 
@@ -11,8 +17,8 @@ def shell(command, output=None, action="shell", **fields):
 
 
 def order(run, agent="main"):
-    """The moments as short strings."""
-    named = {Acted: "did", Heard: "heard", Forgot: "forgot"}
+    """The timeline as short strings."""
+    named = {AgentAction: "wrote", ContextText: "read", Compaction: "compacted"}
     return [
         f"{named[type(one)]} {getattr(one, 'text', '')}".strip() for one in timeline(run, agent)
     ]
@@ -29,14 +35,14 @@ def test_words_calls_results_messages():
     )
     run = trajectory(steps, messages=messages)
     assert order(run) == [
-        "heard task", "did plan", "did a", "did b", "heard A", "heard B", "heard body", "did end",
+        "read task", "wrote plan", "wrote a", "wrote b", "read A", "read B", "read body", "wrote end",
     ]  # fmt: skip
 
 
 def test_a_compaction_lies_between_results_and_summary():
     messages = (Message("main", "summary", "so far", 4, 1),)
     run = trajectory([Step("main", 1, 1, text="x")], messages=messages, compactions=(("main", 1),))
-    assert order(run) == ["did x", "forgot", "heard so far"]
+    assert order(run) == ["wrote x", "compacted", "read so far"]
 
 
 def test_what_a_poll_brings_belongs_to_the_command():
@@ -45,21 +51,21 @@ def test_what_a_poll_brings_belongs_to_the_command():
         Step("main", 2, 2, calls=(shell("cat SKILL.md", "body", action="poll"),)),
     ]
     run = trajectory(steps)
-    assert order(run) == ["did cat SKILL.md", "heard still running", "heard body"]
-    assert {getattr(one, "place", None) for one in timeline(run, "main")} == {(0, 0)}
+    assert order(run) == ["wrote cat SKILL.md", "read still running", "read body"]
+    assert {getattr(entry, "position", None) for entry in timeline(run, "main")} == {(0, 0)}
 
 
 def test_agents_have_runs_of_their_own():
     run = trajectory([Step("main", 1, 1, text="m"), Step("sub-1", 1, 2, text="s")])
-    assert order(run) == ["did m"]
-    assert order(run, "sub-1") == ["did s"]
+    assert order(run) == ["wrote m"]
+    assert order(run, "sub-1") == ["wrote s"]
 
 
 def test_a_message_of_a_step_that_the_log_lacks_comes_last():
     run = trajectory(
         [Step("main", 1, 1, text="x")], messages=(Message("main", "other", "y", 1, 9),)
     )
-    assert order(run) == ["did x", "heard y"]
+    assert order(run) == ["wrote x", "read y"]
 
 
 def test_every_piece_of_a_call_once_however_deep():

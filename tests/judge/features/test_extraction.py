@@ -1,15 +1,13 @@
 import pytest
 
-from skilljuror.judge.features.extraction import listed_name, name_weight, offered
-from skilljuror.judge.features.feature_index import Watch
-from skilljuror.judge.features.key_values import settings
+from skilljuror.judge.features.extraction import entry_feature, features_of, name_weight
 from skilljuror.judge.features.tokenisation import content_words, words_of
 
-NOBODY = frozenset[str]()
+NOTHING_COMMON = frozenset[str]()
 
 
-def weights(line, code=False, common=NOBODY):
-    return dict(offered(line, code, common))
+def weights(line, code=False, common=NOTHING_COMMON):
+    return dict(features_of(line, code, common))
 
 
 @pytest.mark.parametrize(
@@ -69,28 +67,6 @@ def test_plain_lines_offer_nothing(line):
     assert weights(line) == {}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "- Cut-off: 3.5",
-        "cut_off = 3.50",
-        "| Cut off | 3.5 |",
-        '"cut_off": 3.5,',
-        "--cut-off 3.5",
-        "run --cut-off=3.5",
-        "**Cut-off:** `3.5`",
-        "the cut-off is 3.5",
-    ],
-)
-def test_spellings_of_one_setting(line):
-    assert dict(settings(line)) == {"cut off=3.5": 2}
-
-
-@pytest.mark.parametrize("line", ["Note: this is so", "x = foo(3)", "def main(): pass", "is: it"])
-def test_what_is_no_setting(line):
-    assert dict(settings(line)) == {}
-
-
 def test_rounding_does_not_hide_a_number():
     assert weights("34648.04123490179").keys() & weights("34,648.04").keys()
     assert not weights("34648.04").keys() & weights("34748.04").keys()
@@ -122,23 +98,4 @@ def test_scripts_without_spaces_have_words():
     ],
 )
 def test_entries_of_listings(line, name):
-    assert listed_name(line) == name
-
-
-def test_a_folder_that_a_source_names_is_found_inside_a_longer_path():
-    watch = Watch(NOBODY)
-    watch.add((0,), ["Conventions go to docs/solutions/conventions."], listing=False)
-    found = watch.find(["+++ b/docs/solutions/conventions/new-rule.md"])
-    assert sum(watch.weights[feature] for feature in found) == 3
-
-
-def test_what_was_offered_is_found_and_quoted():
-    watch = Watch(NOBODY)
-    lines = ["Always call load_quarterly_sheet first.", "```", "tabler verify", "```"]
-    watch.add((0,), lines, listing=False)
-    found = watch.find(["x = load_quarterly_sheet()", "$ tabler verify --all"])
-    assert found == {
-        "load_quarterly_sheet": "x = load_quarterly_sheet()",
-        "tabler verify": "$ tabler verify --all",
-    }
-    assert watch.quote((0,), "load_quarterly_sheet") == lines[0]
+    assert entry_feature(line) == name

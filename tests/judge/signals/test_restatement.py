@@ -1,7 +1,7 @@
 import pytest
 
-from skilljuror.judge.replay.timeline import Acted
-from skilljuror.judge.signals.restatement import Restated, stem, stems
+from skilljuror.judge.replay.timeline import AgentAction
+from skilljuror.judge.signals.restatement import RestatementDetector, stem, stems
 from skilljuror.models.trajectory import Step, ToolCall
 
 STEP = Step(agent="main", index=2, line=9)
@@ -10,10 +10,10 @@ OUTPUT = ["Installed 6 hooks for the editor", "Shadow session open", "created: 5
 
 def restated(words, output=OUTPUT, command="bash run.sh", failed=False, call=None):
     """What the words say again, or nothing."""
-    book = Restated(frozenset({"creat"}))
-    book.finish(0, output, [command], failed=failed)
-    book.act(Acted(STEP, call, words), clock=3)
-    return book.found[0].shared if book.found else ()
+    detector = RestatementDetector(frozenset({"creat"}))
+    detector.finish(0, output, [command], failed=failed)
+    detector.act(AgentAction(STEP, call, words), clock=3)
+    return detector.restatements[0].shared if detector.restatements else ()
 
 
 def test_words_meet_without_their_endings():
@@ -57,9 +57,9 @@ def test_a_failure_is_taken_up_in_a_word():
 
 
 def test_a_call_restates_nothing_and_ends_the_chance():
-    book = Restated(frozenset())
-    book.finish(0, OUTPUT, [], failed=False)
+    detector = RestatementDetector(frozenset())
+    detector.finish(0, OUTPUT, [], failed=False)
     call = ToolCall(call_id=None, name="bash", action="shell", line=1, command="ls")
-    book.act(Acted(STEP, call, "hooks installed"), clock=3)
-    book.act(Acted(STEP, None, "The hooks are installed."), clock=4)
-    assert book.found == {}
+    detector.act(AgentAction(STEP, call, "hooks installed"), clock=3)
+    detector.act(AgentAction(STEP, None, "The hooks are installed."), clock=4)
+    assert detector.restatements == {}

@@ -2,64 +2,24 @@ import random
 
 import pytest
 
-from skilljuror.judge.features.key_values import settings, told_by_tables
-from skilljuror.judge.features.values import counting_on, plain_bits, unnumbered, values
-from skilljuror.judge.rubric import load_eru
-from skilljuror.judge.signals.cooccurrence import Together, passages
+from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.signals.cooccurrence import CooccurrenceDetector, passages
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_cases import CaseBuilder
 
 ROW = "| Tier 2 storefront | 8 | 12 minutes | 45 minutes | 3 pages | 22 | 6 |"
-RULE = load_eru().together
+RULE = load_rubric().cooccurrence
 
 
 def taught(*lines):
-    book = Together(RULE)
-    list(book.add(lines))
-    book.show(lines)
-    return book
+    detector = CooccurrenceDetector(RULE)
+    list(detector.add(lines))
+    detector.show(lines)
+    return detector
 
 
-def came_back(book, *lines):
-    return [set(match.values) for match in book.used(lines)]
-
-
-def test_values_have_one_spelling():
-    assert values("1,200 rows in 0.50 s at 22:00 on 2024-01-15, 80%") == [
-        "1200", "0.5", "22:00", "2024-01-15", "80",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("line", "rest"),
-    [
-        ("3. wait 12 s", "wait 12 s"),
-        ("  - 12 s", "12 s"),
-        ("between 5 - 10 rows", "between 5 - 10 rows"),
-        ("take 4 * 6 of 20) or so", "take 4 * 6 of 20) or so"),
-    ],
-)
-def test_only_the_mark_of_a_list_item_is_no_value(line, rest):
-    assert unnumbered(line) == rest
-
-
-def test_round_and_small_values_surprise_least():
-    assert plain_bits("1") < plain_bits("8") < plain_bits("12") < plain_bits("0.35")
-    assert plain_bits("100") < plain_bits("137")
-    assert plain_bits("0") == 1.0
-
-
-@pytest.mark.parametrize(
-    ("found", "on"),
-    [
-        (["1", "2", "3"], {"3"}),
-        (["64", "16", "32"], {"64"}),
-        (["10", "20", "50"], set()),
-        (["22:00", "3", "5"], set()),
-    ],
-)
-def test_numbers_that_count_on(found, on):
-    assert counting_on(found) == on
+def came_back(detector, *lines):
+    return [set(match.values) for match in detector.used(lines)]
 
 
 def test_passages_are_lines_and_stretches_without_a_gap():
@@ -73,8 +33,8 @@ def test_a_long_stretch_is_no_passage():
 
 
 def test_a_row_that_comes_back_is_recognised_by_its_values():
-    book = taught(ROW)
-    assert came_back(book, "rule = Rule(8, 12, 45, 3, (22, 6))") == [
+    detector = taught(ROW)
+    assert came_back(detector, "rule = Rule(8, 12, 45, 3, (22, 6))") == [
         {"8", "12", "45", "3", "22", "6"}
     ]
 
@@ -93,9 +53,9 @@ def test_values_far_apart_do_not_stand_together():
 
 
 def test_what_something_else_held_together_proves_nothing():
-    book = taught(ROW)
-    assert book.hear(["defaults: 8 12 45 3 22 6"])
-    assert came_back(book, "rule = Rule(8, 12, 45, 3, (22, 6))") == []
+    detector = taught(ROW)
+    assert detector.said_elsewhere(["defaults: 8 12 45 3 22 6"])
+    assert came_back(detector, "rule = Rule(8, 12, 45, 3, (22, 6))") == []
 
 
 def test_more_looking_needs_more_proof():
@@ -161,10 +121,3 @@ def test_tables_are_hardly_ever_taken_up_by_chance(domain, count):
         made = TracingJudge().judge("t", built.trajectory, tuple(built.events), None)
         labels += [one.label for one in made]
     assert labels.count("yes") <= 1
-
-
-def test_a_table_names_its_cells():
-    lines = ["| Tier | Burn window |", "|---|:--:|", "| 2 | 12 minutes |", "", "| 3 | 4 |"]
-    told = [part for _, parts in told_by_tables(lines) for part in parts]
-    assert told == ["Tier: 2", "Burn window: 12"]
-    assert dict(settings(told[1])) == {"burn window=12": 2}

@@ -12,9 +12,12 @@ import pytest
 from benchmarks.uptake import LABELS, compare, foreign, main, rows_by_run
 from skilljuror.stats.agreement import agreement
 
-pytestmark = pytest.mark.skipif(
-    not LABELS.is_file(), reason="the labelled corpus does not lie beside the checkout"
-)
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(
+        not LABELS.is_file(), reason=f"no uptake labels: {LABELS.name} is not there"
+    ),
+]
 
 
 @lru_cache(maxsize=1)

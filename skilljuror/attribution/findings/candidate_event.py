@@ -2,18 +2,18 @@
 
 from msgspec import Struct
 
-from skilljuror.attribution.evidence.read_evidence import Shown
-from skilljuror.attribution.resolution.skill_catalog import Location
+from skilljuror.attribution.evidence.read_evidence import ReadEvidence
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation
 from skilljuror.models.events import EventKind, Via
 
 
-class Finding(Struct, frozen=True, gc=False):
+class CandidateEvent(Struct, frozen=True, gc=False):
     """One event as found."""
 
-    location: Location
+    location: ResourceLocation
     kind: EventKind
     via: Via
-    shown: Shown
+    shown: ReadEvidence
     agent: str
     step: int
     line: int
