@@ -4,8 +4,8 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.knowledge.generated.embedded_files import fence_for, is_marker
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.generated.embedded_files import fence_around, is_marker_heading
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import resource_class
@@ -31,7 +31,7 @@ class Baseline:
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; one skill keeps its frontmatter, several get a made one."""
         require_skills(parent)
-        flat, sources = Flat(), Sources(parent.files)
+        flat, sources = Flat(), BundleTexts(parent.files)
         beside = files_beside(parent)
         alone = len(parent.skills) == 1 and all(
             resource_class(path, parent.files[path]) == "data" or not parent.files[path].data.strip()
@@ -85,7 +85,7 @@ def _section(flattener: Flattener, skill: Skill) -> None:
 
 def _title(skill: Skill) -> str:
     name = skill.name.strip()
-    odd = not name or is_marker(name) or name.endswith("#")
+    odd = not name or is_marker_heading(name) or name.endswith("#")
     return skill.directory if odd else name
 
 
@@ -96,7 +96,7 @@ def _configuration(flattener: Flattener, skill: Skill) -> None:
     page.gap()
     if not end:
         return
-    fence = fence_for(lines[1 : end - 1])
+    fence = fence_around(lines[1 : end - 1])
     page.make("configuration", path=skill.directory)
     page.make("blank")
     page.make("fence-open", fence=fence, info="yaml")

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import resource_class
@@ -26,7 +26,7 @@ class OriginFlat:
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; files that lie in no skill go to the first one."""
         require_skills(parent)
-        sources, flat = Sources(parent.files), Flat()
+        sources, flat = BundleTexts(parent.files), Flat()
         for number, skill in enumerate(parent.skills):
             page = Page(f"{skill.directory}/SKILL.md", sources)
             flattener = Flattener(parent, sources, page, flat)
