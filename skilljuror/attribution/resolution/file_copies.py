@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import folder_of, is_glob, name_of, normalised
 from skilljuror.attribution.resolution.skill_catalog import (
     BUNDLE_FOLDERS,
     ResourceLocation,
     SkillCatalog,
 )
+from skilljuror.models.resource_class import is_root
 
 _SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""})
 """Folders that were there before anything was copied into them."""

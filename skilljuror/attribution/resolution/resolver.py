@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import UNCERTAIN, Access
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
@@ -27,6 +26,7 @@ from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, Sk
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.reader import ShellReader, read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import ToolCall
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})

@@ -19,7 +19,7 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.construction.audit import audit, excuse, inherit
+from skilljuror.pipeline.construction.audit import audit, inherit, waive_declared
 from skilljuror.pipeline.construction.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD, VARIANTS, safe_target
 from skilljuror.pipeline.workers import infrequent_gc, map_unordered
@@ -127,7 +127,7 @@ class Work:
         judged = audit(self.made[step.parent], variant, step.kind, step.policy)
         if step.parent != "source" and judged.verdict != "pass":
             judged = inherit(judged, audit(source, variant, step.kind, step.policy))
-        judged = excuse(judged, step.expected)
+        judged = waive_declared(judged, step.expected)
         for result in judged.results:
             yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
 
