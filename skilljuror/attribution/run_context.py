@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
 from skilljuror.attribution.evidence.output_segments import Segment, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
@@ -18,6 +17,7 @@ from skilljuror.attribution.resolution.resource_names import learn_linked_names,
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import working_folder
 from skilljuror.models.events import SkillManifest
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 _MOST = 400_000
@@ -195,7 +195,7 @@ def _pieces(
     parts = analysed.parts(output, line_index)
     for resolved in analysed.resolved_accesses:
         lines = parts.get(resolved.order)
-        view = resolved.access.view
+        selection = resolved.access.selection
         if (
             resolved.access.kind != "read"
             or not lines
@@ -204,9 +204,14 @@ def _pieces(
             or output.error_for(resolved.access.path)
         ):
             continue
-        if len(view.spans) != 1 or view.picked or view.cut or view.last is not None:
+        if (
+            len(selection.ranges) != 1
+            or selection.by_content
+            or selection.cut
+            or selection.last is not None
+        ):
             continue
-        start, end = view.spans[0]
+        start, end = selection.ranges[0]
         result = analysed.result
         if analysed.call.action == "read" and result is not None:
             start = result.first_line or start

@@ -52,11 +52,11 @@ def diff(
 ) -> None:
     """Show where every unit of the source went in two variants."""
     from skilljuror.pipeline.construction.differences import differences
-    from skilljuror.reports.units import write_units
+    from skilljuror.reports.page import write_differences
 
     found = differences(build, a, b)
     if html is not None:
-        write_units(found, html)
+        write_differences(found, html)
     emit(found, json, lambda: _tell_diff(found, html))
 
 

@@ -109,10 +109,10 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
 
 
 def _tell_empty(study: Path, question: str) -> None:
-    """What it means that there is no row, where the question knows."""
-    from skilljuror.queries.run import means
+    """What it meaning_of_no_rows that there is no row, where the question knows."""
+    from skilljuror.queries.run import meaning_of_no_rows
 
-    if meaning := means(question):
+    if meaning := meaning_of_no_rows(question):
         print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skilljuror.store.connect import open_read, open_write
-    from skilljuror.store.reader import Reader, Result
+    from skilljuror.store.reader import QueryResult, Reader
     from skilljuror.store.writer import Store
 
-__all__ = ["Reader", "Result", "Store", "open_read", "open_write"]
+__all__ = ["QueryResult", "Reader", "Store", "open_read", "open_write"]
 
 _THREADS = "OPENBLAS_NUM_THREADS"
 _HOMES = {
     "Reader": "reader",
-    "Result": "reader",
+    "QueryResult": "reader",
     "Store": "writer",
     "open_read": "connect",
     "open_write": "connect",

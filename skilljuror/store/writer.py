@@ -15,7 +15,7 @@ from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.arrow import fields_of
 from skilljuror.store.arrow import table as rows_of
-from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names
+from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.tables import Columns, Table
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
@@ -35,7 +35,7 @@ class Store:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._schemas: dict[str, CSchema] = {}
-        self._held: dict[str, set[str]] = {}
+        self._known_runs: dict[str, set[str]] = {}
         """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
 
     def put_plan(self, plan: "StudyPlan") -> None:
@@ -60,19 +60,21 @@ class Store:
 
     def builds(self) -> set[str]:
         """Names of the builds that are held."""
-        return self._first("SELECT build FROM builds")
+        return self._column_values("SELECT build FROM builds")
 
     def trials(self) -> set[str]:
         """Names of the study's trials of which any row is held."""
-        return self._first("SELECT trial FROM trials UNION SELECT trajectory FROM trajectories")
+        return self._column_values(
+            "SELECT trial FROM trials UNION SELECT trajectory FROM trajectories"
+        )
 
     def sources(self) -> set[str]:
         """Paths of the sources that are held."""
-        return self._first("SELECT path FROM sources")
+        return self._column_values("SELECT path FROM sources")
 
     def outdated(self) -> set[str]:
         """Paths of the sources to read again, of which an older version kept less."""
-        return self._first("SELECT path FROM outdated")
+        return self._column_values("SELECT path FROM outdated")
 
     def runs(self) -> list[tuple[str, str]]:
         """(key, source) of every run, and (trial, folder) of every foreign trial without one."""
@@ -80,25 +82,25 @@ class Store:
 
     def put_trials(self, trials: "Sequence[TrialRecord]") -> None:
         """Finished trials."""
-        self._put(tables.TRIALS, _last(trials, "trial"))
+        self._put(tables.TRIALS, _last_per_key(trials, "trial"))
 
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """What ingest looked at."""
-        self._put(tables.SOURCES, _last(sources, "path"))
+        self._put(tables.SOURCES, _last_per_key(sources, "path"))
 
     def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Answers of judges."""
-        self._put(tables.VERDICTS, _last(verdicts, "event", "judge"))
+        self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
 
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
         """Runs, in as few transactions as can be. A run replaces its earlier rows."""
-        for columns in merged(batches):
+        for columns in merge_batches(batches):
             self._put_runs(columns)
 
     def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
         """Foreign trials without a log; none of those whose run is held."""
         logged = self._names(tables.TRAJECTORIES, "trajectory")
-        alone = [trial for trial in _last(trials, "trial") if trial.trial not in logged]
+        alone = [trial for trial in _last_per_key(trials, "trial") if trial.trial not in logged]
         self._put(tables.UNLOGGED_TRIALS, alone)
         self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
 
@@ -110,21 +112,11 @@ class Store:
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
         files = [(table, "path", sources) for table in (tables.SOURCES, tables.OUTDATED)]
-        self._remove([*_about(trajectories), *files])
+        self._remove([*_tables_about_runs(trajectories), *files])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with everything about them."""
-        self._remove([*_about(trials), (tables.TRIALS, "trial", trials)])
-
-    def clear(self) -> None:
-        """Remove every row; the schema stays."""
-        names = self._connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE table_name <> 'schema_history'"
-        ).fetchall()
-        with self._transaction():
-            for (name,) in sorted(names):
-                self._delete_all(name)
-        self._held.clear()
+        self._remove([*_tables_about_runs(trials), (tables.TRIALS, "trial", trials)])
 
     def _remove(self, gone: Iterable[tuple[Table, str, Sequence[str]]]) -> None:
         """Delete the rows with one of the names in a column, in one transaction; none for none."""
@@ -134,10 +126,10 @@ class Store:
         with self._transaction():
             for table, keys in named:
                 self._delete_matching(table, keys)
-        self._held.clear()
+        self._known_runs.clear()
 
     def _put_runs(self, columns: RunColumns) -> None:
-        keys, measured = names(columns)
+        keys, measured = run_names(columns)
         old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
         again = sorted(self._names(tables.MEASURES, "trial") & measured)
         logged = sorted(self._names(tables.UNLOGGED_TRIALS, "trial").intersection(keys))
@@ -148,19 +140,20 @@ class Store:
                 self._insert(table, columns[table.name])
             if logged:
                 self._delete_matching(tables.UNLOGGED_TRIALS, {"trial": logged})
-        self._held[tables.UNLOGGED_TRIALS.name].difference_update(logged)
-        self._held[tables.TRAJECTORIES.name].update(keys)
-        self._held[tables.MEASURES.name].update(measured)
+        self._known_runs[tables.UNLOGGED_TRIALS.name].difference_update(logged)
+        self._known_runs[tables.TRAJECTORIES.name].update(keys)
+        self._known_runs[tables.MEASURES.name].update(measured)
 
-    def _first(self, sql: str) -> set[str]:
+    def _column_values(self, sql: str) -> set[str]:
         """The values of the one column of an answer."""
         return {value for (value,) in self._connection.execute(sql).fetchall()}
 
     def _names(self, table: Table, column: str) -> set[str]:
         """The runs that a table has rows of."""
-        if table.name not in self._held:
-            self._held[table.name] = self._first(f"SELECT DISTINCT {column} FROM {table.name}")  # noqa: S608
-        return self._held[table.name]
+        if table.name not in self._known_runs:
+            sql = f"SELECT DISTINCT {column} FROM {table.name}"  # noqa: S608
+            self._known_runs[table.name] = self._column_values(sql)
+        return self._known_runs[table.name]
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
         if records:
@@ -212,7 +205,7 @@ class Store:
         self._connection.execute("COMMIT")
 
 
-def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
+def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
     """Where rows about runs are: table, column of their name, the names."""
     for table, _ in RUN_TABLES:
         yield table, table.key[0], runs
@@ -220,7 +213,7 @@ def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
     yield tables.VERDICTS, "trial", runs
 
 
-def _last(records: Iterable[Any], *key: str) -> list[Any]:
+def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:
     """One record per key, the last one given."""
     identity = attrgetter(*key)
     return list({identity(record): record for record in records}.values())

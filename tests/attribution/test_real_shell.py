@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, SkillManifest
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import run_of
 

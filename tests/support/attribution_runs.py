@@ -1,8 +1,8 @@
 """Hand-made runs: a bundle with three files, and trajectories of one call each."""
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 from skilljuror.parsers.read import traits_of
 

@@ -132,7 +132,7 @@ def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
         yield tuple(portion)
 
 
-def ready() -> None:
+def preload() -> None:
     """Load what reading takes."""
     for name in FORMATS:
         parser(name)
