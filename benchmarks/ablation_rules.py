@@ -166,7 +166,6 @@ RULES = (
     Rule("discovery: roots in prompts", {f"{DISC}:_ROOT_PATH": NEVER}),
     Rule("discovery: <location>", {f"{DISC}:_LOCATION": NEVER}),
     Rule("discovery: base directories", {f"{DISC}:_add_body": none}),
-    Rule("discovery: agents that find skills", {f"{DISC}:_finds_skills": no}),
     Rule("discovery: home from roots", {f"{DISC}:_HOMES": NEVER}),
     Rule("discovery: <cwd>", {f"{DISC}:_CWD": NEVER}),
     Rule("discovery: loaded skills", {f"{RUN}:_learn_skill": none}),
