@@ -34,7 +34,7 @@ class Source(Struct, frozen=True):
     siblings: tuple[Path, ...] = ()
     """Files that are read with it (logs of sub-agents beside a session)."""
     formats: tuple[str, ...] = ()
-    """Formats that are looked for inside a folder; () for all that are registered."""
+    """Formats of files that are looked for inside a folder; () for all that are registered."""
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from inspect import isabstract
 
 from skilljuror.errors import TrajectoryError, UsageError
 from skilljuror.models.trajectory import AgentTraits, Trajectory
@@ -17,9 +18,10 @@ def parser(format: str) -> Parser:
     Raises UsageError where there is none.
     """
     found = resolve(FORMATS, format, "format")
-    if not (isinstance(found, type) and issubclass(found, Parser)):
+    if not (isinstance(found, type) and issubclass(found, Parser)) or isabstract(found):
         raise UsageError(
-            f"format {format!r} is no class that extends skilljuror.parsers.base.Parser"
+            f"format {format!r} is no class that extends skilljuror.parsers.base.Parser with a"
+            " sniff and a parse"
         )
     return found(format)
 

@@ -72,7 +72,7 @@ def test_each_field_is_what_the_parser_makes_of_it(tmp_path):
     assert readings(found) == {
         ("toy", "magic"): "routes",
         ("toy", "model"): "ignored",
-        ("toy", "type"): "ignored",
+        ("toy", "type"): "routes",
         ("say", "at"): None,
         ("say", "extra.*"): "ignored",
         ("say", "once"): "observed",

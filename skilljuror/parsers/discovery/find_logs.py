@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
@@ -18,15 +19,25 @@ _FOLDERS_UP = 8
 """How far above a log a folder may lie that is read as a whole."""
 
 
+class LogFilter(NamedTuple):
+    """Which logs are looked for."""
+
+    since: float | None = None
+    """Seconds since the epoch: files in folders that were last changed before are left out."""
+    formats: Sequence[str] = ()
+    """Their formats, by name or as `module:attribute`; () for all that are registered."""
+
+
+ALL_LOGS = LogFilter()
+
+
 def discover(
     paths: Sequence[Path], since: float | None = None, formats: Sequence[str] = ()
 ) -> list[FoundSource]:
     """Every source under the paths, in the order of the paths and sorted below each.
 
-    Folders are walked without following links out of them. `since` (seconds since the
-    epoch) leaves out files last changed before it; files named as such always count.
-    `formats` are those that are looked for; () for all that are registered. Raises UsageError
-    for a format that does not exist.
+    Folders are walked without following links out of them. `since` and `formats` are those of
+    `LogFilter`. Raises UsageError for a format that does not exist.
     """
     finder = _Finder(formats, since)
     sources: dict[Path, FoundSource] = {}
@@ -120,7 +131,8 @@ class _Finder:
             marker, formats = self._folder_formats(folder, [entry.name for entry in files])
             if formats:
                 if self._is_recent(folder / marker):
-                    source = Source(folder, formats=self.formats)
+                    inside_formats = tuple(self._of_files) if self.formats else ()
+                    source = Source(folder, formats=inside_formats)
                     yield resolved, self._decide(source, formats, named=folder == root)
                 continue
             for entry in files:

@@ -78,13 +78,16 @@ class LogEvents(Struct, frozen=True):
     """Why the file cannot be read; None when it can."""
 
 
-def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> Iterator[LogEvents]:
+def events_of(
+    paths: Sequence[Path], manifest: SkillManifest | None = None, formats: Sequence[str] = ()
+) -> Iterator[LogEvents]:
     """The resource events of logs, run by run as they are read, in the order of discovery.
 
     A file that was named is always told. Of files found in folders each run is told once,
-    and those that no format claims are passed over.
+    and those that no format claims are passed over. `formats` are those that are looked for; ()
+    for all that are registered.
     """
-    found = discover(paths)
+    found = discover(paths, formats=formats)
     for one in found:
         if one.format is None and one.named:
             yield LogEvents(str(one.source.path), problem=one.problem)
