@@ -98,7 +98,7 @@ def build_run_context(
 
 
 def _read_calls(trajectory: Trajectory, found: RunContext) -> None:
-    copies, keeps = FileCopies(found.catalog), _keeps_folder(trajectory)
+    copies, keeps = FileCopies(found.catalog), trajectory.traits.keeps_folder
     resolver = AccessResolver(found.catalog, found.cwd, trajectory.home, copies, keeps_folder=keeps)
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
@@ -128,15 +128,6 @@ def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) ->
         catalog.add_root(folder_of(folder))
     else:
         catalog.add_skill(name)
-
-
-_NEW_SHELLS = ("codex", "mini", "gemini")
-
-
-def _keeps_folder(trajectory: Trajectory) -> bool:
-    """Whether the agent's commands share one shell."""
-    names = (trajectory.format, trajectory.agent or "")
-    return not any(name.startswith(_NEW_SHELLS) for name in names)
 
 
 def _answers(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
