@@ -41,16 +41,15 @@ MAY_IMPORT: dict[str, set[str]] = {
 ROOMS: dict[str, dict[str, set[str]]] = {
     "attribution": {
         "paths": set(),
-        "classes": set(),
         "shell": {"paths"},
         "accesses": set(),
         "python": {"accesses", "paths"},
         "commands": {"accesses", "paths", "python", "shell"},
-        "resolution": {"accesses", "classes", "commands", "paths", "python", "shell"},
+        "resolution": {"accesses", "commands", "paths", "python", "shell"},
         "evidence": {"accesses", "paths", "resolution", "shell"},
-        "run_context": {"accesses", "classes", "evidence", "paths", "resolution"},
-        "findings": {"accesses", "classes", "evidence", "paths", "resolution", "run_context"},
-        "attribute": {"classes", "evidence", "findings", "resolution", "run_context"},
+        "run_context": {"accesses", "evidence", "paths", "resolution"},
+        "findings": {"accesses", "evidence", "paths", "resolution", "run_context"},
+        "attribute": {"evidence", "findings", "resolution", "run_context"},
         "exposure": {"evidence", "resolution"},
     },
     "parsers": {
@@ -71,12 +70,11 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },
     "knowledge": {
-        "classes": set(),
         "markdown": set(),
-        "generated": {"classes", "markdown"},
-        "units": {"classes", "generated", "markdown"},
-        "plans": {"classes", "generated", "markdown", "units"},
-        "comparison": {"classes", "generated", "markdown", "plans", "units"},
+        "generated": {"markdown"},
+        "units": {"generated", "markdown"},
+        "plans": {"generated", "markdown", "units"},
+        "comparison": {"generated", "markdown", "plans", "units"},
     },
     "transforms": {
         "base": set(),

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.evidence.error_messages import says_file_missing
 from skilljuror.attribution.evidence.line_index import LineRanges
 from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
@@ -36,6 +35,7 @@ from skilljuror.attribution.resolution.skill_discovery import discover_catalog, 
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
 _LAST = 2**31 - 1
@@ -140,7 +140,7 @@ def _unseen_listing(resolved: ResolvedAccess) -> bool:
 def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> bool:
     """Whether a claim that is a guess lacks its proof: a path known in part, or one that a glob
     may have meant although the output names each of its files and not this one."""
-    if resolved.access.proof:
+    if resolved.access.needs_evidence:
         return True
     guessed = (
         resolved.access.glob and resolved.access.kind == "read" and resolved.order not in parts
@@ -150,7 +150,7 @@ def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> 
 
 def _only_guessed(resolved: ResolvedAccess) -> bool:
     """Whether a glob alone names the file, and the whole of it would have been printed."""
-    return resolved.access.glob and resolved.access.view.whole
+    return resolved.access.glob and resolved.access.selection.whole
 
 
 def _shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
 from skilljuror.attribution.evidence.output_segments import Segment, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
@@ -18,7 +17,8 @@ from skilljuror.attribution.resolution.resource_names import learn_linked_names,
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import working_folder
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.resource_class import is_root
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 _MOST = 400_000
 SKILL_BODY_HEAD = "Base directory for this skill: "
@@ -28,8 +28,8 @@ class AnalysedCall(Struct):
     """A call with what it claims."""
 
     step: Step
-    call: Call
-    result: Result | None
+    call: ToolCall
+    result: ToolResult | None
     """Its answer; for keystrokes the screen that several calls share."""
     resolved_accesses: list[ResolvedAccess]
     accesses: list[Access]
@@ -120,7 +120,7 @@ _BASE = re.compile(
 )
 
 
-def _learn_skill(name: str, result: Result | None, catalog: SkillCatalog) -> None:
+def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """A skill that a tool loaded, and where it lies if the answer says so."""
     base = _BASE.search(result.text[:_MOST]) if result and "Base directory" in result.text else None
     folder = base[1].strip().rstrip("/") if base else ""
@@ -140,7 +140,7 @@ def _keeps_folder(trajectory: Trajectory) -> bool:
     return not any(name.startswith(_NEW_SHELLS) for name in names)
 
 
-def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
+def _answers(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
     """The calls of a step; keystrokes sent together share the screen that answers the last."""
     shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
     for call in step.calls:
@@ -148,7 +148,7 @@ def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
         yield call, shared if together else call.result
 
 
-def _polled(call: Call, step: Step, running: dict[tuple[str, str], AnalysedCall]) -> bool:
+def _polled(call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]) -> bool:
     """What a poll brings belongs to the command it polls, where that is known."""
     analysed = running.get((step.agent, call.command or ""))
     if analysed is not None:
@@ -204,7 +204,7 @@ def _pieces(
     parts = analysed.parts(output, line_index)
     for resolved in analysed.resolved_accesses:
         lines = parts.get(resolved.order)
-        view = resolved.access.view
+        selection = resolved.access.selection
         if (
             resolved.access.kind != "read"
             or not lines
@@ -213,9 +213,14 @@ def _pieces(
             or output.error_for(resolved.access.path)
         ):
             continue
-        if len(view.spans) != 1 or view.picked or view.cut or view.last is not None:
+        if (
+            len(selection.ranges) != 1
+            or selection.by_content
+            or selection.cut
+            or selection.last is not None
+        ):
             continue
-        start, end = view.spans[0]
+        start, end = selection.ranges[0]
         result = analysed.result
         if analysed.call.action == "read" and result is not None:
             start = result.first_line or start

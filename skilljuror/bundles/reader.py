@@ -11,8 +11,8 @@ from skilljuror.bundles.folder import read_folder
 from skilljuror.bundles.limits import check_name
 from skilljuror.bundles.skills import find_skills, skill_issues
 from skilljuror.errors import BundleError
-from skilljuror.knowledge.classes import is_root_name
 from skilljuror.models.bundle import Blob, Bundle, BundleIssue
+from skilljuror.models.resource_class import is_root_name
 
 
 def load_bundle(

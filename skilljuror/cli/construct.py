@@ -49,7 +49,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
-    from skilljuror.pipeline.workers.progress import Progress
+    from skilljuror.pipeline.workers import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
     if not names:

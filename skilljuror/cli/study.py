@@ -113,7 +113,7 @@ def ingest(
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
-            from skilljuror.pipeline.ingestion.collect import ingest_trials
+            from skilljuror.pipeline.ingestion.trials import ingest_trials
 
             summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:

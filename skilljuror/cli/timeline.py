@@ -5,7 +5,7 @@ from collections import defaultdict
 
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Call, Message, Step
+from skilljuror.models.trajectory import Message, Step, ToolCall
 from skilljuror.pipeline.ingestion.rows import asked
 from skilljuror.pipeline.lookup import Seen
 
@@ -62,7 +62,7 @@ def _print_step(step: Step, full: bool) -> None:
         _print_call(call, full)
 
 
-def _print_call(call: Call, full: bool) -> None:
+def _print_call(call: ToolCall, full: bool) -> None:
     print(f"   $ {_cut(asked(call), full)}")
     if call.result is not None:
         failed = " [failed]" if call.result.ok is False else ""

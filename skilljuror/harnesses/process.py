@@ -25,10 +25,10 @@ STOPPED = 143
 """Exit status of a program that was told to stop."""
 
 
-class _Orders:
-    """What this process was told."""
+class _Stop:
+    """Whether this process was told to stop."""
 
-    stop = False
+    requested = False
 
 
 def request_stop() -> None:
@@ -37,12 +37,12 @@ def request_stop() -> None:
     The one who waits for it gets SystemExit. May be called from any thread; an exception
     thrown into the middle of a start would leave a process that nobody knows.
     """
-    _Orders.stop = True
+    _Stop.requested = True
 
 
-def obey_stop() -> None:
+def raise_if_stopped() -> None:
     """Raise SystemExit once a stop was requested."""
-    if _Orders.stop:
+    if _Stop.requested:
         raise SystemExit(STOPPED)
 
 
@@ -102,7 +102,7 @@ class Running:
     """A started process in a process group of its own."""
 
     def __init__(self, launch: Launch, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
-        obey_stop()
+        raise_if_stopped()
         self.begun = time.monotonic()
         try:
             self.process = subprocess.Popen(
@@ -144,7 +144,7 @@ class Running:
                 if stream is not None:
                     selector.register(stream, selectors.EVENT_READ, sink)
             while self.process.poll() is None:
-                obey_stop()
+                raise_if_stopped()
                 left = min(deadline - time.monotonic(), _GLANCE)
                 if left <= 0:
                     return False

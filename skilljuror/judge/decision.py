@@ -9,7 +9,7 @@ from skilljuror.judge.features.extraction import DECISIVE_WEIGHT
 from skilljuror.judge.features.key_values import is_setting
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Uptake, UptakeLabel
+from skilljuror.models.measure import UptakeCategory, UptakeLabel
 
 WEIGHT_WITH_WORDS = 4
 """Weight that proves where the agent's words count too: saying is less than doing."""
@@ -29,7 +29,7 @@ class Decision:
 
     label: UptakeLabel
     """yes, no or unknown."""
-    category: Uptake
+    category: UptakeCategory
     """Why."""
     use: ContentUse | None = None
     """The action that proves a yes."""
@@ -117,7 +117,7 @@ def _strong(uses: list[ContentUse], run: AgentTrace, enough: int) -> list[Conten
     return [use for uses in heavy for use in uses]
 
 
-def _category(event: ResourceEvent, use: ContentUse) -> Uptake:
+def _category(event: ResourceEvent, use: ContentUse) -> UptakeCategory:
     call = use.action.call
     if use.is_access:
         return "navigation"
@@ -151,5 +151,5 @@ def _restated(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
     if words is None:
         return None
     use = ContentUse(words.action, words.clock, words.shared, words.line)
-    category: Uptake = "diagnosis" if event.ok is False else "validation"
+    category: UptakeCategory = "diagnosis" if event.ok is False else "validation"
     return Decision("yes", category, use, words.printed, words.shared[0])

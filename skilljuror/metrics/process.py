@@ -18,7 +18,7 @@ from skilljuror.metrics.scope import (
 )
 from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
 from skilljuror.models.measure import Measure, TrialContext
-from skilljuror.models.trajectory import Call, Step
+from skilljuror.models.trajectory import Step, ToolCall
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -53,7 +53,7 @@ def step_texts(step: Step) -> list[str]:
     return parts
 
 
-def _arguments_text(call: Call) -> str:
+def _arguments_text(call: ToolCall) -> str:
     if call.arguments:
         return _JSON.encode(call.arguments)
     fields = (call.command, call.path, call.pattern, call.skill, call.written)
@@ -101,7 +101,7 @@ def _utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _argument_bytes(call: Call) -> int:
+def _argument_bytes(call: ToolCall) -> int:
     """Bytes of `_arguments_text`. orjson is faster on flat ones and leaves out the blanks after commas
     and colons, which are one less than twice the number of members."""
     arguments = call.arguments

@@ -46,7 +46,7 @@ class Usage(Struct, frozen=True, gc=False):
     """Cost as the log states it, US dollars."""
 
 
-class Result(Struct, frozen=True, gc=False):
+class ToolResult(Struct, frozen=True, gc=False):
     """What came back from a call."""
 
     text: str
@@ -69,7 +69,7 @@ class Result(Struct, frozen=True, gc=False):
     """Duration of the call."""
 
 
-class Call(Struct, frozen=True):
+class ToolCall(Struct, frozen=True):
     """One tool call, with the fields that matter spelled one way for every agent."""
 
     call_id: str | None
@@ -100,7 +100,7 @@ class Call(Struct, frozen=True):
     """Id of the sub-agent started (agent), where the log joins them."""
     arguments: dict[str, Any] = {}
     """The arguments as logged."""
-    result: Result | None = None
+    result: ToolResult | None = None
     """What came back; None for a call without an answer."""
 
 
@@ -117,7 +117,7 @@ class Step(Struct, frozen=True):
     """What the agent said."""
     reasoning: str = ""
     """Reasoning where the log shows it."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     """Its calls in order."""
     usage: Usage | None = None
     """Tokens of this step."""

@@ -21,7 +21,7 @@ class Source(Struct, frozen=True):
     """Files that belong to it (sub-agent logs beside a session)."""
 
 
-class Kin(Struct, frozen=True):
+class SessionLink(Struct, frozen=True):
     """Where a file stands in its family."""
 
     session: str
@@ -32,7 +32,7 @@ class Kin(Struct, frozen=True):
     """The file that this one says it goes on in, in its own folder or below; it need not exist."""
 
 
-class Found(Struct, frozen=True):
+class FoundSource(Struct, frozen=True):
     """One source that was looked at."""
 
     source: Source
@@ -43,7 +43,7 @@ class Found(Struct, frozen=True):
     """True when the caller named it, so that not reading it is an error."""
     problem: str | None = None
     """Why it is not read; None when it is."""
-    kin: Kin | None = None
+    kin: SessionLink | None = None
     """Its family; None for formats whose runs are single files."""
     session: str | None = None
     """The session that its first bytes name, which several captures of a run share."""

@@ -7,20 +7,28 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
-    CallDraft,
-    RunDraft,
-    StepDraft,
-    is_answered,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    ends_with_answer,
     total_usage,
 )
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import count, epoch, number, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.json_document import Document, Element
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_number,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 
 _SKILL = re.compile(r'\s*<skill_content name="([^"\n]{1,200})">')
 _BASE = re.compile(r"^Base directory for this skill: (?:file://)?([^\n]{1,1000})", re.MULTILINE)
@@ -29,9 +37,9 @@ _WRAPPED = re.compile(r"<(file|content)>\n")
 
 def session_info(head: bytes) -> dict[str, Any]:
     """The info of an export; {} where the file is none."""
-    first = peek(head).first
-    info = record(first.get("info"))
-    known = string(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
+    first = parse_head(head).first
+    info = as_dict(first.get("info"))
+    known = as_string(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
     return info if known and isinstance(first.get("messages"), list) else {}
 
 
@@ -47,147 +55,153 @@ class OpenCode:
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory: the session, then each sub-agent's."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         main = _read(run, source.path, MAIN)
-        info = record(main.value.get("info"))
+        info = as_dict(main.value.get("info"))
         for index, path in enumerate(source.siblings, 1):
             run.file = index
             _read(run, path, None)
-        run.complete = run.complete and is_answered(run)
-        session = string(info.get("id"))
+        run.complete = run.complete and ends_with_answer(run)
+        session = as_string(info.get("id"))
         if session is None:
             problem = f"{str(source.path)!r} has no info with an id"
             raise TrajectoryError(problem, file=str(source.path))
-        yield run.freeze(
+        yield run.build(
             trajectory=session,
             session=session,
             format=self.format,
             files=tuple(str(path) for path in (source.path, *source.siblings)),
             agent="opencode",
-            agent_version=string(info.get("version")),
+            agent_version=as_string(info.get("version")),
             model=next((step.model for step in run.steps if step.model), None),
-            cwd=string(info.get("directory")),
+            cwd=as_string(info.get("directory")),
             usage=total_usage(step.usage for step in run.steps),
         )
 
 
-def _read(run: RunDraft, path: Path, agent: str | None) -> Document:
-    document = Document(path)
+def _read(run: TrajectoryBuilder, path: Path, agent: str | None) -> JsonDocument:
+    document = JsonDocument(path)
     if not isinstance(document.value, dict):
         raise TrajectoryError(f"{str(path)!r} is no OpenCode export", file=str(path))
     run.complete = run.complete and document.complete
-    name = agent or string(record(document.value.get("info")).get("id")) or "unknown"
+    name = agent or as_string(as_dict(document.value.get("info")).get("id")) or "unknown"
     for element in document.elements("messages"):
         _message(run, element, name)
     return document
 
 
-def _message(run: RunDraft, element: Element, agent: str) -> None:
-    given = record(element.value)
-    info = record(given.get("info"))
-    parts = [record(part) for part in rows(given.get("parts"))]
-    created = epoch(record(info.get("time")).get("created"))
-    run.seen_at(created)
-    run.seen_at(epoch(record(info.get("time")).get("completed")))
+def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
+    given = as_dict(element.value)
+    info = as_dict(given.get("info"))
+    parts = [as_dict(part) for part in as_list(given.get("parts"))]
+    created = as_epoch(as_dict(info.get("time")).get("created"))
+    run.include_time(created)
+    run.include_time(as_epoch(as_dict(info.get("time")).get("completed")))
     if info.get("role") == "user":
         for part in parts:
             if part.get("type") == "text":
-                _text(run, agent, text(part), element.line, made=part.get("synthetic") is True)
+                _text(run, agent, text_of(part), element.line, made=part.get("synthetic") is True)
         return
     if info.get("summary") is True:
-        run.compacted(agent)
+        run.add_compaction(agent)
     _assistant(run, element, agent, info, parts)
 
 
-def _text(run: RunDraft, agent: str, shown: str, line: int, *, made: bool) -> None:
+def _text(run: TrajectoryBuilder, agent: str, shown: str, line: int, *, made: bool) -> None:
     """A text of the user's side; one that wraps a skill is the body of a slash command."""
     skill = _SKILL.match(shown)
     if skill is None:
-        run.message(agent, "other" if made else "prompt", shown, line)
+        run.add_message(agent, "other" if made else "prompt", shown, line)
         return
     base = _BASE.search(shown)
-    run.message(
+    run.add_message(
         agent, "skill_body", shown, line, skill=skill[1], command_line=line,
         path=base[1].strip().rstrip("/") if base else None,
     )  # fmt: skip
 
 
 def _assistant(
-    run: RunDraft, element: Element, agent: str, info: dict[str, Any], parts: list[dict[str, Any]]
+    run: TrajectoryBuilder,
+    element: JsonElement,
+    agent: str,
+    info: dict[str, Any],
+    parts: list[dict[str, Any]],
 ) -> None:
     """One step per model response; step-finish parts carry its tokens, else the message does."""
-    started = epoch(record(info.get("time")).get("created"))
-    step: StepDraft | None = None
+    started = as_epoch(as_dict(info.get("time")).get("created"))
+    step: StepBuilder | None = None
     finished = any(part.get("type") == "step-finish" for part in parts)
     for part in parts:
         kind = part.get("type")
-        if step is None or (kind == "step-start" and (step.calls or step.said)):
-            step = run.step(agent, element.line_of(string(part.get("id"))), started)
-            step.model = string(info.get("modelID"))
-            step.key = string(info.get("id"))
+        if step is None or (kind == "step-start" and (step.calls or step.texts)):
+            step = run.add_step(agent, element.line_of(as_string(part.get("id"))), started)
+            step.model = as_string(info.get("modelID"))
+            step.key = as_string(info.get("id"))
         if kind == "step-finish":
-            step.usage = _usage(record(part.get("tokens")), part.get("cost"))
+            step.usage = _usage(as_dict(part.get("tokens")), part.get("cost"))
         else:
             _part(run, element, step, part)
     if step is not None and not finished:
-        step.usage = _usage(record(info.get("tokens")), info.get("cost"))
+        step.usage = _usage(as_dict(info.get("tokens")), info.get("cost"))
 
 
-def _part(run: RunDraft, element: Element, step: StepDraft, part: dict[str, Any]) -> None:
-    kind = string(part.get("type"))
+def _part(
+    run: TrajectoryBuilder, element: JsonElement, step: StepBuilder, part: dict[str, Any]
+) -> None:
+    kind = as_string(part.get("type"))
     if kind == "text":
-        step.said.append(text(part))
+        step.texts.append(text_of(part))
     elif kind == "reasoning":
-        step.reasoning.append(text(part))
+        step.reasoning.append(text_of(part))
     elif kind == "tool":
-        call_id = string(part.get("callID"))
-        state = record(part.get("state"))
-        name = string(part.get("tool")) or "unknown"
+        call_id = as_string(part.get("callID"))
+        state = as_dict(part.get("state"))
+        name = as_string(part.get("tool")) or "unknown"
         line = element.line_of(call_id)
-        call = run.call(step, call_id, name, record(state.get("input")), line)
-        call.child = string(record(state.get("metadata")).get("sessionId"))
+        call = run.add_call(step, call_id, name, as_dict(state.get("input")), line)
+        call.sub_agent = as_string(as_dict(state.get("metadata")).get("sessionId"))
         call.result = _result(call, state, line)
     elif kind not in {"step-start", "patch", "snapshot"}:
         run.skipped[f"part/{kind}"] += 1
 
 
-def _result(call: CallDraft, state: dict[str, Any], line: int) -> Result | None:
-    status = string(state.get("status"))
+def _result(call: CallBuilder, state: dict[str, Any], line: int) -> ToolResult | None:
+    status = as_string(state.get("status"))
     if status not in {"completed", "error"}:
         return None
-    shown = text(state.get("output")) or text(state.get("error"))
-    code = record(state.get("metadata")).get("exit")
+    shown = text_of(state.get("output")) or text_of(state.get("error"))
+    code = as_dict(state.get("metadata")).get("exit")
     exit_code = code if isinstance(code, int) else None
     ok = status == "completed" and exit_code in {None, 0}
     clean = first = None
     if call.fields["action"] == "read" and ok:
         clean, first = _file(shown)
-    return Result(
+    return ToolResult(
         text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first,
-        seconds=_seconds(record(state.get("time"))),
+        seconds=_seconds(as_dict(state.get("time"))),
     )  # fmt: skip
 
 
 def _file(shown: str) -> tuple[str | None, int | None]:
     """The numbered lines between the tags around a file."""
     wrapped = _WRAPPED.search(shown)
-    return strip_numbers(shown[wrapped.end() :] if wrapped else shown) or (None, None)
+    return strip_line_numbers(shown[wrapped.end() :] if wrapped else shown) or (None, None)
 
 
 def _seconds(times: dict[str, Any]) -> float | None:
-    start, end = number(times.get("start")), number(times.get("end"))
+    start, end = as_number(times.get("start")), as_number(times.get("end"))
     return None if start is None or end is None else max(0.0, (end - start) / 1000)
 
 
 def _usage(tokens: dict[str, Any], cost: Any) -> Usage | None:
     if not tokens:
         return None
-    cache = record(tokens.get("cache"))
+    cache = as_dict(tokens.get("cache"))
     return Usage(
-        input=count(tokens.get("input")),
-        cache_write=count(cache.get("write")),
-        cache_read=count(cache.get("read")),
-        output=count(tokens.get("output")),
-        reasoning=count(tokens.get("reasoning")),
-        cost_usd=number(cost),
+        input=as_count(tokens.get("input")),
+        cache_write=as_count(cache.get("write")),
+        cache_read=as_count(cache.get("read")),
+        output=as_count(tokens.get("output")),
+        reasoning=as_count(tokens.get("reasoning")),
+        cost_usd=as_number(cost),
     )

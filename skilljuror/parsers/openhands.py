@@ -11,14 +11,28 @@ from typing import Any, ClassVar
 
 import orjson
 
-from skilljuror.models.trajectory import Result, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    total_usage,
+)
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import count, epoch, minus, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import FAR_BYTES, head_of, peek
-from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_string,
+    remainder_or_zero,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, parse_head, read_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
 
 Events = list[tuple[int, int, dict[str, Any]]]
@@ -49,7 +63,7 @@ _SHOWN = "Here's the result of running `cat -n` on "
 
 
 def _is_event(entry: Any) -> bool:
-    given = record(entry)
+    given = as_dict(entry)
     return "source" in given and bool({"action", "observation"} & set(given))
 
 
@@ -65,18 +79,18 @@ class OpenHands:
 
     def sniff(self, source: Source) -> bool:
         """A list or lines of events, or objects with an instance_id and a history."""
-        shape = peek(source.head)
+        shape = parse_head(source.head)
         if shape.listed:
             return any(_is_event(event) for event in _flat(shape.items[:8]))
         return _is_event(shape.first) or _is_instance(shape.first)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory per history."""
-        shape = peek(source.head or head_of(source.path, FAR_BYTES))
+        shape = parse_head(source.head or read_head(source.path, LONG_HEAD_BYTES))
         if not shape.listed and _is_instance(shape.first):
             yield from self._instances(source)
             return
-        run = RunDraft()
+        run = TrajectoryBuilder()
         paths = (source.path, *sorted(source.siblings, key=_number))
         events: Events = []
         for index, path in enumerate(paths):
@@ -87,14 +101,14 @@ class OpenHands:
     def _instances(self, source: Source) -> Iterator[Trajectory]:
         lines = JsonLines(source.path)
         for line, entry in lines:
-            run = RunDraft()
-            events = [(0, line, event) for event in _flat(rows(entry.get("history")))]
-            name = string(entry.get("instance_id")) or f"line-{line}"
-            yield self._run(run, events, name, (str(source.path),), record(entry.get("metadata")))
+            run = TrajectoryBuilder()
+            events = [(0, line, event) for event in _flat(as_list(entry.get("history")))]
+            name = as_string(entry.get("instance_id")) or f"line-{line}"
+            yield self._run(run, events, name, (str(source.path),), as_dict(entry.get("metadata")))
 
     def _run(
         self,
-        run: RunDraft,
+        run: TrajectoryBuilder,
         events: Events,
         key: str,
         files: tuple[str, ...],
@@ -104,13 +118,13 @@ class OpenHands:
         for file, line, event in events:
             run.file = file
             reader.event(line, event)
-        config = record((metadata or {}).get("llm_config"))
-        return run.freeze(
+        config = as_dict((metadata or {}).get("llm_config"))
+        return run.build(
             trajectory=key,
             format=self.format,
             files=files,
             agent="openhands",
-            model=reader.model or string(config.get("model")),
+            model=reader.model or as_string(config.get("model")),
             usage=total_usage(step.usage for step in run.steps),
         )
 
@@ -123,19 +137,19 @@ def _flat(events: list[Any]) -> list[dict[str, Any]]:
     """Events in order; old histories hold [action, observation] pairs."""
     flat: list[dict[str, Any]] = []
     for event in events:
-        flat.extend(record(part) for part in (event if isinstance(event, list) else [event]))
+        flat.extend(as_dict(part) for part in (event if isinstance(event, list) else [event]))
     return flat
 
 
-def _events(path: Path, run: RunDraft) -> Iterator[tuple[int, dict[str, Any]]]:
-    if not peek(head_of(path, _FIRST_BYTES)).listed:
+def _events(path: Path, run: TrajectoryBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
+    if not parse_head(read_head(path, _FIRST_BYTES)).listed:
         lines = JsonLines(path)
         entries = [(line, entry) for line, entry in lines if _is_event(entry)]
         if entries:
-            run.close(lines)
+            run.add_diagnostics(lines)
             yield from entries
             return
-    document = Document(path)
+    document = JsonDocument(path)
     run.complete = run.complete and document.complete
     if isinstance(document.value, dict):
         yield 1, document.value
@@ -147,87 +161,92 @@ def _events(path: Path, run: RunDraft) -> Iterator[tuple[int, dict[str, Any]]]:
 class _Reader:
     """Reads the events of one history."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.model: str | None = None
-        self._steps: dict[str, StepDraft] = {}
-        self._actions: dict[int, CallDraft] = {}
-        self._last: CallDraft | None = None
+        self._steps: dict[str, StepBuilder] = {}
+        self._actions: dict[int, CallBuilder] = {}
+        self._last: CallBuilder | None = None
         self._before: list[int | None] = [0, 0, 0]
         """Accumulated prompt, cached and completion tokens so far."""
 
     def event(self, line: int, event: dict[str, Any]) -> None:
         """Read one event."""
-        self.run.seen_at(epoch(event.get("timestamp")))
+        self.run.include_time(as_epoch(event.get("timestamp")))
         if "observation" in event:
             self._observation(line, event)
-        elif string(event.get("action")) in _STATE:
+        elif as_string(event.get("action")) in _STATE:
             self._aside(line, event)
         elif event.get("source") == "agent":
             self._action(line, event)
         elif event.get("action") == "message":
-            self.run.message(MAIN, "prompt", text(record(event.get("args")).get("content")), line)
+            self.run.add_message(
+                MAIN, "prompt", text_of(as_dict(event.get("args")).get("content")), line
+            )
         else:
             self.run.skipped[f"action/{event.get('action')}"] += 1
 
     def _aside(self, line: int, event: dict[str, Any]) -> None:
-        args = record(event.get("args"))
+        args = as_dict(event.get("args"))
         if event.get("action") == "system":
-            shown = text(args.get("content")) or text(event.get("message"))
-            self.run.message(MAIN, "system", shown, line)
+            shown = text_of(args.get("content")) or text_of(event.get("message"))
+            self.run.add_message(MAIN, "system", shown, line)
         elif event.get("action") == "condensation":
-            self.run.compacted(MAIN)
-            if shown := text(args.get("summary")):
-                self.run.message(MAIN, "summary", shown, line)
+            self.run.add_compaction(MAIN)
+            if shown := text_of(args.get("summary")):
+                self.run.add_message(MAIN, "summary", shown, line)
         else:
             self.run.skipped[f"action/{event.get('action')}"] += 1
 
     def _action(self, line: int, event: dict[str, Any]) -> None:
-        metadata = record(event.get("tool_call_metadata"))
-        response = record(metadata.get("model_response"))
+        metadata = as_dict(event.get("tool_call_metadata"))
+        response = as_dict(metadata.get("model_response"))
         step = self._step(line, event, response)
-        args = record(event.get("args"))
+        args = as_dict(event.get("args"))
         if event.get("action") == "message":
-            step.said = [text(args.get("content"))]
+            step.texts = [text_of(args.get("content"))]
             return
-        name = string(metadata.get("function_name")) or str(event.get("action"))
-        call_id = string(metadata.get("tool_call_id"))
+        name = as_string(metadata.get("function_name")) or str(event.get("action"))
+        call_id = as_string(metadata.get("tool_call_id"))
         arguments = _arguments(response, call_id) or args
-        call = self.run.call(step, call_id, name, arguments, line)
+        call = self.run.add_call(step, call_id, name, arguments, line)
         self._last = call
         if isinstance(event.get("id"), int):
             self._actions[event["id"]] = call
 
-    def _step(self, line: int, event: dict[str, Any], response: dict[str, Any]) -> StepDraft:
-        key = string(response.get("id")) or f"line {line} {event.get('id')}"
+    def _step(self, line: int, event: dict[str, Any], response: dict[str, Any]) -> StepBuilder:
+        key = as_string(response.get("id")) or f"line {line} {event.get('id')}"
         step = self._steps.get(key)
         if step is not None:
             return step
-        step = self._steps[key] = self.run.step(MAIN, line, epoch(event.get("timestamp")))
-        step.key = string(response.get("id"))
-        step.model = string(response.get("model"))
+        step = self._steps[key] = self.run.add_step(MAIN, line, as_epoch(event.get("timestamp")))
+        step.key = as_string(response.get("id"))
+        step.model = as_string(response.get("model"))
         self.model = self.model or step.model
-        said = _message(response).get("content") or record(event.get("args")).get("thought")
-        if shown := text(said):
-            step.said.append(shown)
+        said = _message(response).get("content") or as_dict(event.get("args")).get("thought")
+        if shown := text_of(said):
+            step.texts.append(shown)
         step.usage = usage_of_response(response) or self._accumulated(event)
         return step
 
     def _accumulated(self, event: dict[str, Any]) -> Usage | None:
         """The growth of the accumulated usage, where a response has none of its own."""
-        total = record(record(event.get("llm_metrics")).get("accumulated_token_usage"))
+        total = as_dict(as_dict(event.get("llm_metrics")).get("accumulated_token_usage"))
         now = [
-            count(total.get(name))
+            as_count(total.get(name))
             for name in ("prompt_tokens", "cache_read_tokens", "completion_tokens")
         ]
         if now[0] is None:
             return None
-        grown = [minus(value, before) for value, before in zip(now, self._before, strict=True)]
+        grown = [
+            remainder_or_zero(value, before)
+            for value, before in zip(now, self._before, strict=True)
+        ]
         self._before = now
         return usage_of_prompt(grown[0], cached=grown[1], output=grown[2])
 
     def _observation(self, line: int, event: dict[str, Any]) -> None:
-        kind = string(event.get("observation"))
+        kind = as_string(event.get("observation"))
         cause = event.get("cause")
         call = self._actions.get(cause) if isinstance(cause, int) else self._last
         if kind in {"null", "agent_state_changed"} or call is None or call.result is not None:
@@ -237,55 +256,61 @@ class _Reader:
 
     def _exposed(self, line: int, event: dict[str, Any]) -> None:
         """Instructions that a recall put into the context; everything else is bookkeeping."""
-        knowledge = rows(record(event.get("extras")).get("microagent_knowledge"))
-        for entry in map(record, knowledge):
-            self.run.message(
-                MAIN, "other", text(entry.get("content")), line, path=string(entry.get("name"))
+        knowledge = as_list(as_dict(event.get("extras")).get("microagent_knowledge"))
+        for entry in map(as_dict, knowledge):
+            self.run.add_message(
+                MAIN,
+                "other",
+                text_of(entry.get("content")),
+                line,
+                path=as_string(entry.get("name")),
             )
         if not knowledge:
             self.run.skipped[f"observation/{event.get('observation')}"] += 1
 
 
 def _message(response: dict[str, Any]) -> dict[str, Any]:
-    choices = rows(response.get("choices"))
-    return record(record(choices[0]).get("message")) if choices else {}
+    choices = as_list(response.get("choices"))
+    return as_dict(as_dict(choices[0]).get("message")) if choices else {}
 
 
 def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
     """The arguments as the model wrote them; the event has them translated."""
-    for call in map(record, rows(_message(response).get("tool_calls"))):
-        given = record(call.get("function")).get("arguments")
+    for call in map(as_dict, as_list(_message(response).get("tool_calls"))):
+        given = as_dict(call.get("function")).get("arguments")
         if call.get("id") == call_id and isinstance(given, str):
             try:
-                return record(orjson.loads(given))
+                return as_dict(orjson.loads(given))
             except orjson.JSONDecodeError:
                 return {}
     return {}
 
 
-def _result(call: CallDraft, event: dict[str, Any], line: int) -> Result:
-    shown = text(event.get("content"))
+def _result(call: CallBuilder, event: dict[str, Any], line: int) -> ToolResult:
+    shown = text_of(event.get("content"))
     if event.get("observation") == "error":
-        return Result(text=shown, line=line, ok=False)
-    extras = record(event.get("extras"))
-    code = record(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
+        return ToolResult(text=shown, line=line, ok=False)
+    extras = as_dict(event.get("extras"))
+    code = as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
     known = isinstance(code, int) and not isinstance(code, bool)
-    return shown_result(call, shown, line, code if known else None)
+    return result_of_output(call, shown, line, code if known else None)
 
 
-def exit_code_in(shown: str) -> int | None:
+def stated_exit_code(shown: str) -> int | None:
     """The exit status that is told after an output; None where none is."""
     codes = _EXIT.findall(shown[-_NEAR_END:])
     return int(codes[-1]) if codes else None
 
 
-def shown_result(call: CallDraft, shown: str, line: int, exit_code: int | None) -> Result:
+def result_of_output(call: CallBuilder, shown: str, line: int, exit_code: int | None) -> ToolResult:
     """The result of a call as the model saw it, with the exit status that is known of it."""
     clean = first = None
     if call.fields["action"] == "read":
         body = shown.partition("\n")[2] if shown.startswith(_SHOWN) else shown
-        clean, first = strip_numbers(body) or (None, None)
+        clean, first = strip_line_numbers(body) or (None, None)
     elif shown.endswith("]"):
         clean = shown[:-_NEAR_END] + _TRAILER.sub("", shown[-_NEAR_END:])
     ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
-    return Result(text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first)
+    return ToolResult(
+        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first
+    )

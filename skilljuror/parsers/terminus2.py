@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import OfferedSkill, Result, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft
+from skilljuror.models.trajectory import OfferedSkill, ToolResult, Trajectory
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.json_document import Document, Element
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 from skilljuror.parsers.raw_logs.jsonl import decode_glued, file_key
 
 _LISTING = re.compile(r"available_skills:\s*(\[)")
@@ -29,7 +29,7 @@ _FAILED = ("Skill not found", "Failed to load skill", "Unknown skill")
 
 
 def _is_episode(entry: Any) -> bool:
-    return {"episode", "prompt", "response"} <= set(record(entry))
+    return {"episode", "prompt", "response"} <= set(as_dict(entry))
 
 
 class Terminus2:
@@ -40,22 +40,22 @@ class Terminus2:
 
     def sniff(self, source: Source) -> bool:
         """A list whose first object has an episode, a prompt and a response."""
-        return any(map(_is_episode, peek(source.head).items[:1]))
+        return any(map(_is_episode, parse_head(source.head).items[:1]))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        document = Document(source.path)
+        document = JsonDocument(source.path)
         elements = [one for one in document.elements() if _is_episode(one.value)]
         if not elements:
             problem = f"{str(source.path)!r} holds no episode"
             raise TrajectoryError(problem, file=str(source.path))
-        run = RunDraft()
+        run = TrajectoryBuilder()
         run.complete = document.complete
-        waiting: CallDraft | None = None
+        waiting: CallBuilder | None = None
         for number, element in enumerate(elements):
             _prompt(run, element, waiting, first=number == 0)
             waiting = _reply(run, element)
-        yield run.freeze(
+        yield run.build(
             trajectory=file_key(source.path),
             format=self.format,
             files=(str(source.path),),
@@ -63,69 +63,71 @@ class Terminus2:
         )
 
 
-def _prompt(run: RunDraft, element: Element, waiting: CallDraft | None, *, first: bool) -> None:
+def _prompt(
+    run: TrajectoryBuilder, element: JsonElement, waiting: CallBuilder | None, *, first: bool
+) -> None:
     """The task, or what came back from the reply before."""
-    shown = text(element.value.get("prompt"))
+    shown = text_of(element.value.get("prompt"))
     line = element.line_of("prompt")
     if first:
         _offer(run, shown)
-        run.message(MAIN, "prompt", shown, line)
+        run.add_message(MAIN, "prompt", shown, line)
     elif waiting is None:
-        run.message(MAIN, "other", shown, line)
+        run.add_message(MAIN, "other", shown, line)
     elif waiting.fields["action"] == "skill":
         waiting.result = _loaded(shown, line)
     else:
-        waiting.result = Result(text=shown, line=line)
+        waiting.result = ToolResult(text=shown, line=line)
 
 
-def _loaded(shown: str, line: int) -> Result:
+def _loaded(shown: str, line: int) -> ToolResult:
     if not shown.startswith(_LOADED):
-        return Result(text=shown, line=line, ok=False if shown.startswith(_FAILED) else None)
+        return ToolResult(text=shown, line=line, ok=False if shown.startswith(_FAILED) else None)
     body = shown.partition("\n")[2].removeprefix("---\n")
-    return Result(text=shown, line=line, ok=True, clean=body)
+    return ToolResult(text=shown, line=line, ok=True, clean=body)
 
 
-def _offer(run: RunDraft, shown: str) -> None:
+def _offer(run: TrajectoryBuilder, shown: str) -> None:
     """The skill list of the prompt, a JSON list after `available_skills:`."""
     listing = _LISTING.search(shown)
     if listing is None:
         return
     values, _ = decode_glued(shown[listing.start(1) :].encode("utf-8", "replace"))
     skills = []
-    for entry in map(record, rows(values[0] if values else None)):
-        place = string(entry.get("location"))
-        name = string(entry.get("name"))
+    for entry in map(as_dict, as_list(values[0] if values else None)):
+        place = as_string(entry.get("location"))
+        name = as_string(entry.get("name"))
         if name is None:
             continue
-        run.root(place.rstrip("/").rpartition("/")[0] if place else None)
+        run.add_skill_root(place.rstrip("/").rpartition("/")[0] if place else None)
         skills.append(OfferedSkill(name, path=f"{place}/SKILL.md" if place else None))
-    run.offer(skills)
+    run.add_offered(skills)
 
 
-def _reply(run: RunDraft, element: Element) -> CallDraft | None:
+def _reply(run: TrajectoryBuilder, element: JsonElement) -> CallBuilder | None:
     """The step of a reply; the call that the next prompt answers, where there is one."""
     given = element.value.get("response")
-    shown = text(given)
+    shown = text_of(given)
     line = element.line_of("response")
-    step = run.step(MAIN, element.line)
-    reply = given if isinstance(given, dict) else decoded_reply(shown)
-    step.said = words_of(reply) or ([] if reply else [shown])
-    skill = string(reply.get("load_skill"))
+    step = run.add_step(MAIN, element.line)
+    reply = given if isinstance(given, dict) else decode_reply(shown)
+    step.texts = reply_text(reply) or ([] if reply else [shown])
+    skill = as_string(reply.get("load_skill"))
     if skill is not None:
-        return run.call(step, None, "load_skill", {"name": skill}, line)
+        return run.add_call(step, None, "load_skill", {"name": skill}, line)
     call = None
-    for command in map(record, rows(reply.get("commands"))):
-        call = run.call(step, None, "bash_command", command, line)
+    for command in map(as_dict, as_list(reply.get("commands"))):
+        call = run.add_call(step, None, "bash_command", command, line)
     return call
 
 
-def words_of(reply: dict[str, Any]) -> list[str]:
+def reply_text(reply: dict[str, Any]) -> list[str]:
     """What a reply says beside its commands."""
-    said = (string(reply.get("analysis")), string(reply.get("plan")))
+    said = (as_string(reply.get("analysis")), as_string(reply.get("plan")))
     return [part for part in said if part]
 
 
-def decoded_reply(shown: str) -> dict[str, Any]:
+def decode_reply(shown: str) -> dict[str, Any]:
     """The JSON of a reply, which may stand between other words or be quoted as a string; {} where
     there is none."""
     try:
@@ -134,7 +136,7 @@ def decoded_reply(shown: str) -> dict[str, Any]:
             whole = orjson.loads(whole)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         return _inside(shown)
-    return record(whole)
+    return as_dict(whole)
 
 
 def _inside(shown: str) -> dict[str, Any]:
@@ -145,7 +147,7 @@ def _inside(shown: str) -> dict[str, Any]:
         if at < 0:
             break
         values, _whole = decode_glued(shown[at:].encode("utf-8", "replace"))
-        found = record(values[0]) if values else {}
+        found = as_dict(values[0]) if values else {}
         if _MEMBERS & found.keys():
             return found
         first = first or found

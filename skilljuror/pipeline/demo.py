@@ -9,10 +9,10 @@ from msgspec import Struct
 from skilljuror import tokens
 from skilljuror.files import StudyFolder, data_dir
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
+from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.pipeline.reporting import report_study
-from skilljuror.pipeline.workers.progress import Listener, silent
+from skilljuror.pipeline.workers import Listener, silent
 
 
 class DemoSummary(Struct, frozen=True):

@@ -14,8 +14,7 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.logs import read_logged
 from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.lookup import database_of
-from skilljuror.pipeline.workers.pool import each
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.store import open_write
@@ -73,7 +72,7 @@ def judge_study(
     work = [JudgeJob(study, name, judge) for name in names]
     verdicts: list[Verdict] = []
     unread: list[tuple[str, str]] = []
-    for done, (job, found) in enumerate(each(judge_one, work, jobs), start=1):
+    for done, (job, found) in enumerate(map_unordered(judge_one, work, jobs), start=1):
         verdicts.extend(found.verdicts)
         if found.problem is not None:
             unread.append((job.name, found.problem))

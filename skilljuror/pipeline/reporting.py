@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skilljuror.files import StudyFolder
 from skilljuror.pipeline.lookup import database_of
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import Listener, Progress, silent
 from skilljuror.reports.build import ReportSummary, build_report
 
 

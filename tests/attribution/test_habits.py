@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.models.trajectory import OfferedSkill
-from tests.attribution.test_hostile import PYTHON, REFERENCES, seen
+from tests.attribution.test_hostile import REFERENCES, seen
 from tests.support.attribution_runs import BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 TIDES = "---\nname: tides\ndescription: Predict tides.\n---\n# Tides\nLook up the port first.\n"
@@ -172,34 +172,6 @@ def test_a_copied_script_stays_a_copy_when_files_beside_it_are_read():
     run = ran("python3 /tmp/mine/scripts/total.py a", "total 7\n", call_id="c3", line=12)
     found = [(one.kind, one.resource) for one in events_of(copied, shown, run, manifest=None)]
     assert found == [("read", "SKILL.md"), ("import", "scripts/total.py")]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys\nsys.path += ['@/scripts']\nimport total",
-        "import sys\nsys.path[:0] = ['@/scripts']\nimport total",
-        "import sys\nsys.path = ['@/scripts'] + sys.path\nfrom total import main",
-        "import sys\nsys.path = ['@/scripts', *sys.path]\nimport total",
-    ],
-)
-def test_more_ways_onto_the_import_path(code):
-    assert short(PYTHON.format(code.replace("@", BUNDLE)), "7\n") == [IMPORT]
-
-
-def test_python_that_changes_its_folder_reads_from_there():
-    code = f"import os\nos.chdir('{BUNDLE}')\nprint(open('references/taxes.md').read())"
-    assert short(PYTHON.format(code), TAXES) == [READ_TAXES]
-
-
-def test_a_copy_made_by_python_shows_what_the_original_says():
-    code = f"import shutil; shutil.copytree('{BUNDLE}', 'kit')"
-    command = f'python3 -c "{code}" && cat kit/references/taxes.md'
-    assert READ_TAXES in short(command, TAXES)
-    link = (
-        f"python3 -c \"import os; os.symlink('{BUNDLE}', 'kit')\" && python3 kit/scripts/total.py"
-    )
-    assert short(link, "total 7\n") == [EXEC]
 
 
 @pytest.mark.parametrize(

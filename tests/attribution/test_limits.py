@@ -55,11 +55,11 @@ def test_a_command_of_one_thing_over_and_over_is_read_soon(unit):
         'sys.path.append("/q")\nimport zz\n', "\n", " ",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("broken", ["", "\n(("])
-def test_code_of_one_thing_over_and_over_is_read_soon(unit, broken):
-    code = f'open("SKILL.md")\na = "aaaa"\n{unit * (SIZE // len(unit))}{broken}'
+def test_code_of_one_thing_over_and_over_is_read_soon(unit):
+    code = f'open("SKILL.md")\na = "aaaa"\n{unit * (SIZE // len(unit))}'
     found = soon(lambda text: python_accesses(text, "/s", "/h"), code)
     assert found[0].path == "/s/SKILL.md"
+    assert soon(lambda text: python_accesses(text, "/s", "/h"), f"{code}\n((") == []
 
 
 def test_texts_that_double_fill_no_memory():

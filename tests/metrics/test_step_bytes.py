@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.metrics.process import step_bytes, step_texts
-from skilljuror.models.trajectory import Call, Result, Step
+from skilljuror.models.trajectory import Step, ToolCall, ToolResult
 
 TEXT = st.text(st.characters(), max_size=20)
 PLAIN = st.none() | st.booleans() | st.integers() | TEXT
@@ -27,7 +27,15 @@ def test_bytes_are_those_of_the_texts(said, calls):
         line=1,
         text=said,
         calls=tuple(
-            Call(None, "Bash", "shell", 1, command=asked, arguments=given, result=Result(shown, 2))
+            ToolCall(
+                None,
+                "Bash",
+                "shell",
+                1,
+                command=asked,
+                arguments=given,
+                result=ToolResult(shown, 2),
+            )
             for given, asked, shown in calls
         ),
     )

@@ -15,7 +15,13 @@ from skilljuror.models.trajectory import Step, Trajectory, Usage
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.field_coverage.log_copy import WHOLE
-from skilljuror.parsers.field_coverage.mutation import EMPTY, fields_of, folded_name, other, shape
+from skilljuror.parsers.field_coverage.mutation import (
+    EMPTY,
+    changed_value,
+    fields_of,
+    folded_path,
+    value_type,
+)
 from skilljuror.parsers.field_coverage.survey import Coverage, coverage
 from tests.support import places
 
@@ -202,15 +208,15 @@ VALUES = (
 @settings(deadline=None)
 @given(value=VALUES, number=st.integers(0, 50), ahead=st.booleans())
 def test_another_value_is_another_one_of_the_same_type(value, number, ahead):
-    changed = other(value, number, ahead=ahead)
-    assert changed != value or shape(value) in EMPTY
-    assert shape(changed) == shape(value)
+    changed = changed_value(value, number, ahead=ahead)
+    assert changed != value or value_type(value) in EMPTY
+    assert value_type(changed) == value_type(value)
     json.loads(msgspec.json.encode(changed))
 
 
 def test_names_that_are_data_are_folded():
     assert (
-        folded_name(Path("a/2026/03/01/log-2026-03-01T09-00-00-00ff-12.jsonl")) == "a/*/log-*.jsonl"
+        folded_path(Path("a/2026/03/01/log-2026-03-01T09-00-00-00ff-12.jsonl")) == "a/*/log-*.jsonl"
     )
     table = {"deep": {f"k{number}": 1 for number in range(100)}}
     assert {field.path for field, _, _ in fields_of(table)} == {"deep.*"}

@@ -11,8 +11,8 @@ from skilljuror.files import StudyFolder
 from skilljuror.pipeline.construction.assay import Planting, assay_many
 from skilljuror.pipeline.construction.builds import read_builds
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
+from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.queries.run import run
 from skilljuror.store import open_read, open_write, schema

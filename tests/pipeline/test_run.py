@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
+from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.files import StudyFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.execution.lock import only_run
@@ -316,13 +316,17 @@ def test_what_nobody_foresaw_is_a_row(tmp_path):
     assert (out / "trials/tea__faulty__1/raw/half.txt").is_file()
 
 
-@pytest.mark.parametrize(("fault", "said"), [("machine", "no sandbox today"), ("die", "died")])
-def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, said):
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [("machine", HarnessError, "no sandbox today"), ("die", WorkerError, "died")],
+    ids=["no sandbox", "a worker that dies"],
+)
+def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, error, said):
     out = tmp_path / "out"
-    with pytest.raises(HarnessError, match=said):
+    with pytest.raises(error, match=said):
         run_study(faulty(tmp_path, fault), out)
     assert not [name for name in identity(out) if "faulty" in name]
-    with pytest.raises(HarnessError, match=said):
+    with pytest.raises(error, match=said):
         run_study(tmp_path / "study.yaml", out)
     assert len(list((out / "trials").glob(".*"))) <= 1
 

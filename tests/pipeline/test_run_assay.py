@@ -11,7 +11,7 @@ from skilljuror.models.study import BuildChoice, StudyConfig
 from skilljuror.pipeline.construction.assay import Planting, keep_assays
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
+from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.reporting import report_study
 from tests.pipeline.test_run import edit, make_study
 from tests.support.bundle_corpus import write

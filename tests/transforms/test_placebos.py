@@ -6,7 +6,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.pipeline.construction.audit import audit, excuse, is_declared
+from skilljuror.pipeline.construction.audit import audit, waive_declared, is_declared
 from skilljuror.pipeline.construction.build import build_source, declared, verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
@@ -61,7 +61,7 @@ def test_declared_findings_stand_and_decide_nothing(variant):
     _, parent, made = built("report", variant)
     transform = resolve(TRANSFORMS, variant, "variant")
     judged = audit(parent, made, transform.stands_for, "strict")
-    excused = excuse(judged, declared(transform))
+    excused = waive_declared(judged, declared(transform))
     assert judged.verdict == "fail"
     assert excused.verdict == "pass"
     assert excused.findings == judged.findings

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, Access
+from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.evidence.line_index import LineIndex, TextLines
 from skilljuror.attribution.paths import absolute, is_glob, name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
-from skilljuror.attribution.shell.printed_text import mark_of, places_of
+from skilljuror.attribution.shell.printed_text import lines_matching, separator_line
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
 """What `head` and tools that read many files print before each."""
@@ -63,10 +63,10 @@ def _after_others(
     last = reading[-1]
     if len(reading) != 1 or printed[-1] is not last.access:
         return {}
-    if last.location.resource != "SKILL.md" or last.access.view.spans[:1] == ():
+    if last.location.resource != "SKILL.md" or last.access.selection.ranges[:1] == ():
         return {}
     starts = front_matter_starts(lines)
-    alone = len(starts) == 1 and last.access.view.spans[0][0] == 1
+    alone = len(starts) == 1 and last.access.selection.ranges[0][0] == 1
     return {last.order: lines[starts[0] :]} if alone else {}
 
 
@@ -82,7 +82,7 @@ def front_matter_starts(lines: tuple[str, ...]) -> list[int]:
 def _prints(access: Access) -> bool:
     """Whether an access puts text into the output."""
     if access.kind == "mention":
-        return bool(access.before) or access.note == PRINTS
+        return bool(access.printed) or access.note == OTHER_OUTPUT
     return access.shown and access.kind in {"read", "search", "exec", "list"}
 
 
@@ -177,7 +177,7 @@ def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int
     """
     marks: dict[str, list[int]] = {}
     for position, one in enumerate(accesses):
-        if one.before and (mark := mark_of(one.before)):
+        if one.printed and (mark := separator_line(one.printed)):
             marks.setdefault(mark, []).append(position)
     if not marks:
         return None
@@ -185,12 +185,12 @@ def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int
     bare = ["" if at in fences else line.strip() for at, line in enumerate(lines)]
     found: list[tuple[int, int]] = []
     for mark, positions in marks.items():
-        places = places_of(mark, bare)
+        places = lines_matching(mark, bare)
         if len(places) > len(positions):
             places = [at for at in places if at + 1 in fences]
         if len(places) == len(positions):
             found.extend(zip(positions, places, strict=True))
-        elif places or any(accesses[one].note != MAYBE for one in positions):
+        elif places or any(accesses[one].note != UNCERTAIN for one in positions):
             return None
     found.sort()
     return found if all(before[1] < after[1] for before, after in pairwise(found)) else None
@@ -216,7 +216,9 @@ def _by_marks(
     bounds = [(-1, -1), *marks, (len(accesses), len(lines))]
     result: dict[int, Segment] = {}
     for (first, start), (last, end) in pairwise(bounds):
-        inside = [one for one in accesses[first + 1 : last] if _prints(one) and one.note != MAYBE]
+        inside = [
+            one for one in accesses[first + 1 : last] if _prints(one) and one.note != UNCERTAIN
+        ]
         owners = [resolved for resolved in reading if any(resolved.access is one for one in inside)]
         if len(owners) == 1 and len(inside) == 1:
             result[owners[0].order] = lines[start + 1 : end]
@@ -230,7 +232,7 @@ def _by_front_matter(
     if any(name_of(resolved.location.resource) != "SKILL.md" for resolved in reading):
         return {}
     if any(
-        resolved.access.view.spans[:1] and resolved.access.view.spans[0][0] != 1
+        resolved.access.selection.ranges[:1] and resolved.access.selection.ranges[0][0] != 1
         for resolved in reading
     ):
         return {}

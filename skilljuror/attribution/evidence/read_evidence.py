@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.accesses.line_selection import View
+from skilljuror.attribution.accesses.line_selection import LineSelection
 from skilljuror.attribution.evidence.error_messages import (
     command_not_found_line,
     error_line_for,
@@ -33,7 +33,7 @@ from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_o
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.models.events import Exposed, Witness
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|^\w*Error: |command not found|No such file or directory"
@@ -68,14 +68,14 @@ class ReadEvidence(Struct, frozen=True, gc=False):
     """Bytes of the resource shown; None when not known."""
 
 
-def output_text(result: Result | None) -> str:
+def output_text(result: ToolResult | None) -> str:
     """The output itself, without what the harness wrote around it."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
-def call_succeeded(result: Result | None) -> bool | None:
+def call_succeeded(result: ToolResult | None) -> bool | None:
     """Exit status 0 of the whole command, or what the harness says."""
     if result is None:
         return None
@@ -87,7 +87,7 @@ def call_succeeded(result: Result | None) -> bool | None:
 class CallOutput:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, result: Result | None, command: str = "", more: str = "") -> None:
+    def __init__(self, result: ToolResult | None, command: str = "", more: str = "") -> None:
         self.text = output_text(result) + more
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
@@ -145,7 +145,9 @@ def evidence_of_read(
     match = line_index.match(resolved.key, output.lined)
     if match and _enough(match, line_index, resolved):
         shown = _by_content(resolved, match, output, line_index)
-        return shown if segment is None else _widened(shown, resolved.access.view, len(segment))
+        return (
+            shown if segment is None else _widened(shown, resolved.access.selection, len(segment))
+        )
     if not resolved.access.shown:
         return ReadEvidence("none", None, ok=output.ok, note=resolved.access.note)
     if segment is None and foreign:
@@ -167,7 +169,7 @@ def evidence_of_read(
 
 def _would_show(access: Access, output: CallOutput) -> bool:
     """Whether an output would show something of a file if that had been printed."""
-    return not (output.cut or output.screen or access.view.picked)
+    return not (output.cut or output.screen or access.selection.by_content)
 
 
 def failure_of(resolved: ResolvedAccess, output: CallOutput) -> str | None:
@@ -191,13 +193,13 @@ def _enough(match: ContentMatch, line_index: LineIndex, resolved: ResolvedAccess
 def _by_content(
     resolved: ResolvedAccess, match: ContentMatch, output: CallOutput, line_index: LineIndex
 ) -> ReadEvidence:
-    view = resolved.access.view
+    selection = resolved.access.selection
     note = ""
     page = line_index.pages[resolved.key]
-    if view.cut:
+    if selection.cut:
         match = replace(match, ranges=_with_broken_line(match, page, output))
     whole = match.full or _reaches(match, len(page.lines))
-    if resolved.access.shown and view.whole and not whole and not output.cut:
+    if resolved.access.shown and selection.whole and not whole and not output.cut:
         note = "witnesses disagree: the command asks for the whole file, the output shows a part"
     exposed: Exposed = "full" if whole else "partial"
     size = page.size(match.ranges)
@@ -205,10 +207,10 @@ def _by_content(
     return ReadEvidence(exposed, lines, True, "both", note, match.first[:120], size)
 
 
-def _widened(shown: ReadEvidence, view: View, count: int) -> ReadEvidence:
+def _widened(shown: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
     """The blank lines at the ends of a part, which only counting sees."""
-    _, counted = _counted(view, count)
-    if shown.exposed == "full" or view.cut or not counted or not shown.lines:
+    _, counted = _counted(selection, count)
+    if shown.exposed == "full" or selection.cut or not counted or not shown.lines:
         return shown
     if len(counted) == len(shown.lines) == 1:
         (first, last), (start, end) = counted[0], shown.lines[0]
@@ -245,19 +247,19 @@ def _reaches(match: ContentMatch, total: int) -> bool:
 
 
 def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None) -> ReadEvidence:
-    view = access.view
+    selection = access.selection
     if not output.text.strip():
         return _silent(access, output)
     if output.refused:
         return ReadEvidence("none", None, False, note=output.text.strip()[:120])
     if segment is None:
-        return _shared(view, output)
+        return _shared(selection, output)
     count = len(segment)
     quote = next((line.strip()[:120] for line in segment if line.strip()), "")
     size = sum(utf8_size(line) + 1 for line in segment)
     if not count:
         return ReadEvidence("none", None, output.ok)
-    exposed, lines = _counted(view, count)
+    exposed, lines = _counted(selection, count)
     if output.cut:
         exposed, lines = "partial", None
     return ReadEvidence(exposed, lines, True, quote=quote, size=size)
@@ -266,39 +268,44 @@ def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None)
 def _silent(access: Access, output: CallOutput) -> ReadEvidence:
     """Nothing printed: a log that drops the text still says that the read succeeded, unless the
     command hid its complaints."""
-    view = access.view
-    first = view.spans[:1] and view.spans[0][0] == 1 and not view.picked
+    selection = access.selection
+    first = selection.ranges[:1] and selection.ranges[0][0] == 1 and not selection.by_content
     if output.ok and first and not _HUSHED.search(access.text):
-        exposed: Exposed = "full" if view.whole else "partial"
+        exposed: Exposed = "full" if selection.whole else "partial"
         return ReadEvidence(exposed, None, True, note="the log holds no text of the result")
     return ReadEvidence("none", None, output.ok)
 
 
-def _shared(view: View, output: CallOutput) -> ReadEvidence:
+def _shared(selection: LineSelection, output: CallOutput) -> ReadEvidence:
     """The output belongs to several commands: only what the total length allows is said."""
-    whole = view.whole
-    if not whole and len(view.spans) == 1 and view.spans[0][0] == 1 and not view.picked:
-        end = view.spans[0][1]
-        whole = view.last is None and end is not None and len(output.lines) < end
+    whole = selection.whole
+    if (
+        not whole
+        and len(selection.ranges) == 1
+        and selection.ranges[0][0] == 1
+        and not selection.by_content
+    ):
+        end = selection.ranges[0][1]
+        whole = selection.last is None and end is not None and len(output.lines) < end
     exposed: Exposed = "full" if whole and not output.cut else "partial"
     return ReadEvidence(
         exposed, None, True if output.ok is None else output.ok or bool(output.text)
     )
 
 
-def _counted(view: View, count: int) -> tuple[Exposed, LineRanges | None]:
+def _counted(selection: LineSelection, count: int) -> tuple[Exposed, LineRanges | None]:
     """Exposure and lines from the number of lines printed."""
-    if view.picked:
+    if selection.by_content:
         return "partial", None
-    if view.last is not None:
-        whole = view.spans == ((1, None),) and count < view.last
+    if selection.last is not None:
+        whole = selection.ranges == ((1, None),) and count < selection.last
         return ("full", ((1, count),)) if whole else ("partial", None)
-    if len(view.spans) != 1:
-        asked = tuple((a, b) for a, b in view.spans if b is not None)
+    if len(selection.ranges) != 1:
+        asked = tuple((a, b) for a, b in selection.ranges if b is not None)
         total = sum(b - a + 1 for a, b in asked)
-        return "partial", asked if total == count and len(asked) == len(view.spans) else None
-    start, end = view.spans[0]
-    if view.cut:
+        return "partial", asked if total == count and len(asked) == len(selection.ranges) else None
+    start, end = selection.ranges[0]
+    if selection.cut:
         return "partial", ((start, start + count - 1),)
     if end is None or count < end - start + 1:
         exposed: Exposed = "full" if start == 1 else "partial"
@@ -307,7 +314,7 @@ def _counted(view: View, count: int) -> tuple[Exposed, LineRanges | None]:
 
 
 def evidence_of_tool_read(
-    call: Call, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
+    call: ToolCall, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
 ) -> ReadEvidence:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
@@ -319,11 +326,11 @@ def evidence_of_tool_read(
     if refused is not None:
         return ReadEvidence("none", None, ok=False, note=refused)
     if not output.text:
-        return _dropped(result, resolved.access.view)
+        return _dropped(result, resolved.access.selection)
     return _tool_lines(result, output, resolved, line_index, trusted=trusted)
 
 
-def _refused(result: Result, output: CallOutput) -> str | None:
+def _refused(result: ToolResult, output: CallOutput) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
@@ -333,43 +340,45 @@ def _refused(result: Result, output: CallOutput) -> str | None:
     return None
 
 
-def _dropped(result: Result, view: View) -> ReadEvidence:
+def _dropped(result: ToolResult, selection: LineSelection) -> ReadEvidence:
     """An answer without a text: the status tells what was shown, where there is one."""
     if not result.ok:
         return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
-    exposed: Exposed = "full" if view.whole else "partial"
+    exposed: Exposed = "full" if selection.whole else "partial"
     return ReadEvidence(exposed, None, ok=True, note="the log holds no text of the result")
 
 
 def _tool_lines(
-    result: Result,
+    result: ToolResult,
     output: CallOutput,
     resolved: ResolvedAccess,
     line_index: LineIndex,
     *,
     trusted: bool,
 ) -> ReadEvidence:
-    view, count = resolved.access.view, len(output.lines)
+    selection, count = resolved.access.selection, len(output.lines)
     match = line_index.match(resolved.key, output.lined)
     quote = next((line.strip()[:120] for line in output.lines if line.strip()), "")
     size = utf8_size(output.text)
     shown = ReadEvidence("full", None, True, "both" if match else "command", quote=quote, size=size)
     if result.first_line is not None:
-        return _told(result, count, view, shown)
-    if match and (trusted or match.full or not view.whole or output.cut):
+        return _told(result, count, selection, shown)
+    if match and (trusted or match.full or not selection.whole or output.cut):
         return _by_content(resolved, match, output, line_index)
-    exposed, lines = _counted(view, count)
+    exposed, lines = _counted(selection, count)
     if output.cut:
         exposed, lines = "partial", None
     return replace(shown, exposed=exposed, lines=lines)
 
 
-def _told(result: Result, count: int, view: View, shown: ReadEvidence) -> ReadEvidence:
+def _told(
+    result: ToolResult, count: int, selection: LineSelection, shown: ReadEvidence
+) -> ReadEvidence:
     """Lines from the numbers that the tool printed."""
     first = result.first_line or 1
     last = first + max(count, 1) - 1
     total = result.total_lines
-    asked = view.spans[0][1] if view.spans else None
+    asked = selection.ranges[0][1] if selection.ranges else None
     whole = first <= 1 and (
         last >= total - 1 if total is not None else asked is None or last < asked
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.accesses.file_access import SIFTED
+from skilljuror.attribution.accesses.file_access import FILTERED
 from skilljuror.attribution.evidence.line_index import merged_ranges, utf8_size
 from skilljuror.attribution.evidence.output_segments import printing_accesses
 from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence, failure_of
@@ -181,7 +181,7 @@ def _alone(
     if not any(line.strip() for line in lines) or failure_of(resolved, output):
         return None
     told = resolved.access.via != "shell" or (
-        resolved.access.note != SIFTED and bool(_ASKS_NUMBERS.search(resolved.access.text))
+        resolved.access.note != FILTERED and bool(_ASKS_NUMBERS.search(resolved.access.text))
     )
     numbers = [int(found[1]) for line in lines if told and (found := _NUMBER.match(line))]
     ranges = merged_ranges((n, n) for n in numbers) if len(numbers) == len(lines) else None

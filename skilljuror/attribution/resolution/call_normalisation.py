@@ -4,7 +4,7 @@ import re
 
 from skilljuror.attribution.paths import contains_any
 from skilljuror.models.events import EventKind
-from skilljuror.models.trajectory import Call
+from skilljuror.models.trajectory import ToolCall
 
 _WINDOWS = re.compile(
     r"\b[A-Za-z]:\\\w|\\(?:\.claude|\.codex|\.agents?|\.gemini|\.github|skills)\\"
@@ -82,7 +82,7 @@ def classify_tool(tool: str) -> tuple[EventKind, bool]:
     return "read", bool(words & _READS)
 
 
-def typed_text(call: Call) -> str:
+def typed_text(call: ToolCall) -> str:
     """What a poll types into a running program, beside waiting for it."""
     given = call.arguments.get("chars")
     return given.strip() if isinstance(given, str) else ""

@@ -6,14 +6,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.accesses.line_selection import WHOLE, View
-from skilljuror.attribution.classes import is_root
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.attribution.paths import folder_of, is_glob, name_of, normalised
 from skilljuror.attribution.resolution.skill_catalog import (
     BUNDLE_FOLDERS,
     ResourceLocation,
     SkillCatalog,
 )
+from skilljuror.models.resource_class import is_root
 
 _SHARED = frozenset({"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""})
 """Folders that were there before anything was copied into them."""
@@ -28,7 +28,7 @@ class FileCopies(Struct):
     links: set[str] = field(default_factory=set)
     """Those that are links: what lies behind them is the original itself."""
 
-    parts: dict[str, View] = field(default_factory=dict)
+    parts: dict[str, LineSelection] = field(default_factory=dict)
     """Copies of some lines only -> these lines."""
 
     def add(
@@ -38,7 +38,7 @@ class FileCopies(Struct):
         cwd: str | None,
         *,
         link: bool = False,
-        view: View = WHOLE,
+        selection: LineSelection = WHOLE_FILE,
     ) -> None:
         """Remember a copy of a bundled file or folder, of some of its lines, or of another copy."""
         original = self.original(original) or original
@@ -49,17 +49,19 @@ class FileCopies(Struct):
         if not _was_there(copy, cwd):
             self.made[copy] = original
         self.parts.pop(copy, None)
-        if not view.whole:
-            self.parts[copy] = view
+        if not selection.whole:
+            self.parts[copy] = selection
         if link:
             self.links.update({copy, _inside(copy, original)} & self.made.keys())
 
     def through(self, access: Access) -> Access:
         """A read of a copy of some lines asks for no more than these."""
-        view = self.parts.get(access.path) if access.kind == "read" else None
-        if view is None or access.view == view:
+        selection = self.parts.get(access.path) if access.kind == "read" else None
+        if selection is None or access.selection == selection:
             return access
-        return replace(access, view=view if access.view.whole else view.pick())
+        return replace(
+            access, selection=selection if access.selection.whole else selection.filtered()
+        )
 
     def linked(self, path: str) -> ResourceLocation | None:
         """The resource behind a link, whatever is done with it."""

@@ -7,14 +7,13 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.accesses.file_access import MAYBE, Access
-from skilljuror.attribution.accesses.line_selection import WHOLE, View
-from skilljuror.attribution.classes import class_of
+from skilljuror.attribution.accesses.file_access import UNCERTAIN, Access
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
 from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
-from skilljuror.attribution.python.file_accesses import imports_by_script, python_accesses
+from skilljuror.attribution.python.file_accesses import accesses_of_script, python_accesses
 from skilljuror.attribution.resolution.call_normalisation import (
     classify_tool,
     simplified_command,
@@ -25,9 +24,10 @@ from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
 from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.reader import Shell, read_shell
+from skilljuror.attribution.shell.reader import ShellReader, read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
-from skilljuror.models.trajectory import Call
+from skilljuror.models.resource_class import class_of
+from skilljuror.models.trajectory import ToolCall
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
@@ -76,7 +76,7 @@ class AccessResolver(Struct):
     """What was found then."""
 
     def resolve_call(
-        self, call: Call, agent: str, shown: str
+        self, call: ToolCall, agent: str, shown: str
     ) -> tuple[list[ResolvedAccess], list[Access]]:
         """The claims of a call that printed `shown`, in order, and all its accesses."""
         accesses = [self._settled(one) for one in self._accesses(call, agent)]
@@ -103,11 +103,16 @@ class AccessResolver(Struct):
     def _settled(self, access: Access) -> Access:
         """Which of the files that a listing gave were chosen, the names in the output tell where
         no manifest does."""
-        if access.proof and access.glob and access.via == "shell" and not self.catalog.known:
-            return replace(access, proof=False, strict=True)
+        if (
+            access.needs_evidence
+            and access.glob
+            and access.via == "shell"
+            and not self.catalog.known
+        ):
+            return replace(access, needs_evidence=False, bundle_files_only=True)
         return _unproven(access)
 
-    def _accesses(self, call: Call, agent: str) -> list[Access]:
+    def _accesses(self, call: ToolCall, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
         if call.action == "poll":
@@ -119,31 +124,31 @@ class AccessResolver(Struct):
             return self._file_tool(call)
         return self._unknown_tool(call) if call.action == "other" else []
 
-    def _file_tool(self, call: Call) -> list[Access]:
+    def _file_tool(self, call: ToolCall) -> list[Access]:
         """A read or a listing counts only in a bundle; a search or a write may reach further."""
         if call.action in {"read", "list"}:
             named = self._relevant(f"{call.path} {call.pattern}", self._folder(call))
             return [self._tool(call)] if named else []
         return [self._tool(call)]
 
-    def _command(self, call: Call, agent: str) -> list[Access]:
+    def _command(self, call: ToolCall, agent: str) -> list[Access]:
         text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
         folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
         if not self._relevant(text, folder):
             return []
         if call.action == "python":
             return python_accesses(text, folder, self.home, echoes=True)
-        shell = Shell(folder, self.home, self._variables())
+        shell = ShellReader(folder, self.home, self._variables())
         commands = shell.read(simplified_command(text))
         self._moved(agent, shell.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
-    def _typed(self, call: Call) -> list[Access]:
+    def _typed(self, call: ToolCall) -> list[Access]:
         """What is typed into a shell that is running already."""
         text = typed_text(call)
         if not text or not self._relevant(text, None):
             return []
-        commands = unwrap(Shell(self._folder(call), self.home).read(text), self.home)
+        commands = unwrap(ShellReader(self._folder(call), self.home).read(text), self.home)
         return command_accesses(list(commands), self.home)
 
     def _variables(self) -> dict[str, tuple[Word, ...]]:
@@ -169,7 +174,7 @@ class AccessResolver(Struct):
         else:
             self.here.pop(agent, None)
 
-    def _folder(self, call: Call) -> str | None:
+    def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
             return join(self.cwd, expand_home(call.workdir, self.home))
         return self.cwd
@@ -189,28 +194,30 @@ class AccessResolver(Struct):
             self.folders[folder] = self.catalog.locate(folder + "/x") is not None
         return self.folders[folder]
 
-    def _tool(self, call: Call) -> Access:
+    def _tool(self, call: ToolCall) -> Access:
         kind = "list" if _names_only(call) else call.action
         folder = self._folder(call)
         path = join(folder, expand_home(call.path or ".", self.home))
         if kind == "list" and call.pattern:
             path, inner = join(path, call.pattern), call.pattern
             return Access(path, "list", "read-tool", glob=True, text=f"{call.name} {inner}")
-        view = View()
+        selection = LineSelection()
         if call.start is not None or call.count is not None:
             start = call.start or 1
-            view = View(spans=((start, start + call.count - 1 if call.count else None),))
+            selection = LineSelection(
+                ranges=((start, start + call.count - 1 if call.count else None),)
+            )
         return Access(
             path,
             kind,  # type: ignore[arg-type]
             "read-tool",
-            view=view.pick() if kind == "search" else view,
+            selection=selection.filtered() if kind == "search" else selection,
             glob=kind == "search" and is_glob(path),
             text=f"{call.name} {call.path or call.pattern or ''}",
             written=call.written,
         )
 
-    def _unknown_tool(self, call: Call) -> list[Access]:
+    def _unknown_tool(self, call: ToolCall) -> list[Access]:
         """A tool nobody here knows, given paths: its name tells what it does with them."""
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         several = call.arguments.get("paths") or call.arguments.get("include")
@@ -221,9 +228,13 @@ class AccessResolver(Struct):
             if isinstance(value, str) and 0 < len(value) < 1000:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
                 text = f"{call.name} {value}"
-                access = Access(path, kind, "read-tool", strict=kind == "read", text=text)
-                view = _head_view(call.arguments) if kind == "read" else access.view
-                found.setdefault(path, replace(access, glob=is_glob(path), shown=shown, view=view))
+                access = Access(
+                    path, kind, "read-tool", bundle_files_only=kind == "read", text=text
+                )
+                selection = _head_selection(call.arguments) if kind == "read" else access.selection
+                found.setdefault(
+                    path, replace(access, glob=is_glob(path), shown=shown, selection=selection)
+                )
         return list(found.values())
 
     def _locations(self, access: Access, shown: str) -> list[ResourceLocation]:
@@ -231,7 +242,7 @@ class AccessResolver(Struct):
         if not path or len(path) > 1000 or "\n" in path:
             return []
         if "\0" in path:
-            return self._possible(access) if access.proof else self._by_suffix(access)
+            return self._possible(access) if access.needs_evidence else self._by_suffix(access)
         if access.glob or (is_glob(path) and access.kind != "list"):
             return self._globbed(access, shown)
         location = self.catalog.locate(path)
@@ -266,14 +277,14 @@ class AccessResolver(Struct):
             return access.kind == "read" and access.via == "read-tool"
         if access.kind == "import":
             return self._importable(access, location)
-        if access.strict:
+        if access.bundle_files_only:
             return self._is_file(location) and not self._copied_code(access, location)
         return True
 
     def _importable(self, access: Access, location: ResourceLocation) -> bool:
         if self.catalog.has(location.skill, location.resource):
             return True
-        return not self.catalog.known and access.note != MAYBE
+        return not self.catalog.known and access.note != UNCERTAIN
 
     def _is_file(self, location: ResourceLocation) -> bool:
         if self.catalog.known:
@@ -287,7 +298,7 @@ class AccessResolver(Struct):
     def _globbed(self, access: Access, shown: str) -> list[ResourceLocation]:
         if access.kind == "list":
             return self._listed(access)
-        named_only = access.strict and access.via == "shell" and not self.catalog.known
+        named_only = access.bundle_files_only and access.via == "shell" and not self.catalog.known
         found = [] if named_only else self.catalog.expand(access.path)
         names = {(place.skill, place.resource) for place in found}
         if self.catalog.known:
@@ -327,7 +338,9 @@ class AccessResolver(Struct):
         for resolved in self.scripts.get(access.path, ()):
             used = replace(
                 resolved.access,
-                view=resolved.access.view if access.view.whole else resolved.access.view.pick(),
+                selection=resolved.access.selection
+                if access.selection.whole
+                else resolved.access.selection.filtered(),
                 shown=resolved.access.shown and access.shown,
                 text=access.text,
                 note=f"run of {access.path}",
@@ -350,7 +363,9 @@ class AccessResolver(Struct):
         """What a written file will touch when it runs, and what a copy was made from."""
         if access.source:
             link = access.note == "link"
-            self.copies.add(access.path, access.source, self.cwd, link=link, view=access.view)
+            self.copies.add(
+                access.path, access.source, self.cwd, link=link, selection=access.selection
+            )
         if access.written and self.catalog.named_in(access.written):
             self._authored(access)
 
@@ -362,7 +377,7 @@ class AccessResolver(Struct):
             commands = read_shell(text, self.cwd, self.home)
             touched = command_accesses(list(unwrap(commands, self.home)), self.home)
         elif suffix == "py":
-            touched = imports_by_script(text, access.path, self.home)
+            touched = accesses_of_script(text, access.path, self.home)
         elif suffix in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
             touched = quoted_accesses(text, folder_of(access.path) or None, self.home)
         else:
@@ -375,10 +390,10 @@ class AccessResolver(Struct):
             self.scripts[access.path] = resolved_accesses
 
 
-def _head_view(arguments: dict[str, Any]) -> View:
+def _head_selection(arguments: dict[str, Any]) -> LineSelection:
     """`head: 5`, as tools of other servers ask for the beginning of a file."""
     head = arguments.get("head")
-    return WHOLE.head(head) if isinstance(head, int) and head > 0 else WHOLE
+    return WHOLE_FILE.head(head) if isinstance(head, int) and head > 0 else WHOLE_FILE
 
 
 def _as_listing(access: Access, location: ResourceLocation) -> Access:
@@ -396,11 +411,11 @@ def _unproven(access: Access) -> Access:
         and access.kind in {"read", "search"}
         and access.path.rpartition("\0")[2].count("/") == 0
     ):
-        return replace(access, proof=True)
+        return replace(access, needs_evidence=True)
     return access
 
 
-def _names_only(call: Call) -> bool:
+def _names_only(call: ToolCall) -> bool:
     """Whether a search tool prints the names of files and no lines; Claude Code's does by default."""
     mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)
     return call.action == "search" and mode != "content"

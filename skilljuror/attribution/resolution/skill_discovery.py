@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import absolute, folder_of, name_of, normalised
 from skilljuror.attribution.resolution.skill_catalog import (
     SkillCatalog,
@@ -11,6 +10,7 @@ from skilljuror.attribution.resolution.skill_catalog import (
     known_root,
 )
 from skilljuror.models.events import SkillManifest
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Trajectory
 
 _BASE = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.models.trajectory import Call, Message, Step, Trajectory
+from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
 
 SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""
@@ -20,7 +20,7 @@ class AgentAction:
 
     step: Step
     """The step it belongs to."""
-    call: Call | None
+    call: ToolCall | None
     """The call; None for the agent's words."""
     text: str
     """What it wrote."""
@@ -113,7 +113,7 @@ def _step_entries(i: int, step: Step, commands: dict[str, TextPosition]) -> Iter
             )
 
 
-def call_text(call: Call) -> str:
+def call_text(call: ToolCall) -> str:
     """Everything the agent wrote into a call, each piece once."""
     fields = (call.command, call.path, call.pattern, call.skill, call.written)
     pieces = [piece for piece in fields if piece]

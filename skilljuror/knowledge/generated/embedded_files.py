@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.generated.templates import TEMPLATES
-from skilljuror.knowledge.markdown.block_index import Block, Document, Heading
-from skilljuror.knowledge.markdown.text_file import Text, with_flags, write_text
+from skilljuror.knowledge.markdown.block_index import Block, Heading, MarkdownIndex
+from skilljuror.knowledge.markdown.text_file import TextFile, text_with_flags, write_text
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
 
-KINDS = (
+MARKER_PHRASES = (
     "Helper implementation for",
     "Helper contract from",
     "Reference content from",
@@ -26,13 +26,13 @@ KINDS = (
 BUNDLED = "bundled"
 """Word in the info string of real markers, used when the source has headings that look alike."""
 _WORDS = frozenset({"bom", "crlf", "no-final-newline", "executable", BUNDLED})
-_MARK = re.compile(rf"^({'|'.join(KINDS)}) `([^`]+)`$")
+_MARK = re.compile(rf"^({'|'.join(MARKER_PHRASES)}) `([^`]+)`$")
 _TICKS = re.compile(r"`{3,}")
 _KIND_OF = {
-    **dict.fromkeys((".md", ".txt", ".rst", ".markdown", ".mdx"), KINDS[2]),
-    **dict.fromkeys((".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".xsd"), KINDS[3]),
-    **dict.fromkeys((".html", ".xml", ".bib", ".tex", ".j2", ".tmpl", ".css"), KINDS[4]),
-    ".skill": KINDS[1],
+    **dict.fromkeys((".md", ".txt", ".rst", ".markdown", ".mdx"), MARKER_PHRASES[2]),
+    **dict.fromkeys((".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".xsd"), MARKER_PHRASES[3]),
+    **dict.fromkeys((".html", ".xml", ".bib", ".tex", ".j2", ".tmpl", ".css"), MARKER_PHRASES[4]),
+    ".skill": MARKER_PHRASES[1],
 }
 _LANGUAGES = {
     ".py": "python", ".js": "javascript", ".mjs": "javascript", ".ts": "typescript", ".sh": "bash",
@@ -40,12 +40,12 @@ _LANGUAGES = {
     ".html": "html", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".bib": "bibtex",
     ".toml": "toml", ".rb": "ruby", ".r": "r", ".sql": "sql", ".css": "css", ".lean": "lean",
 }  # fmt: skip
-INFOS = frozenset(_LANGUAGES.values()) | _WORDS | {"text"}
+INFO_WORDS = frozenset(_LANGUAGES.values()) | _WORDS | {"text"}
 """Words that the info strings of our fences are made of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedFile:
     """A file carried by a marker; lines are 0-based and half-open, in the flat file."""
 
     path: str
@@ -57,7 +57,7 @@ class Embedded:
     stop: int
     """End of the marker's section: the next heading of its level, or the end of the file."""
     fenced: bool
-    text: Text
+    text: TextFile
     executable: bool = False
 
     @property
@@ -66,37 +66,37 @@ class Embedded:
         return Blob(write_text(self.text), self.executable)
 
 
-def kind_of(path: str, code: bool) -> str:
+def marker_phrase(path: str, code: bool) -> str:
     """The marker's words for a file."""
     if code:
-        return KINDS[0]
-    return _KIND_OF.get(PurePosixPath(path).suffix.lower(), KINDS[5])
+        return MARKER_PHRASES[0]
+    return _KIND_OF.get(PurePosixPath(path).suffix.lower(), MARKER_PHRASES[5])
 
 
-def is_structure(title: str) -> bool:
+def is_structural_heading(title: str) -> bool:
     """Whether a heading only carries structure: a marker, or the title over files of no skill."""
-    return is_marker(title) or f"# {title}" == TEMPLATES["shared"]
+    return is_marker_heading(title) or f"# {title}" == TEMPLATES["shared"]
 
 
-def is_marker(title: str) -> bool:
+def is_marker_heading(title: str) -> bool:
     """Whether a heading has the form of a marker."""
     return _MARK.match(title) is not None
 
 
-def fence_for(lines: Sequence[str]) -> str:
+def fence_around(lines: Sequence[str]) -> str:
     """A run of backticks longer than any in the lines, at least three."""
     longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=2)
     return "`" * (longest + 1)
 
 
-def info_of(path: str, text: Text, executable: bool, bundled: bool) -> str:
+def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> str:
     """The info string of a fence that carries a whole file."""
     language = _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "text")
     words = [*text.flags, *(["executable"] if executable else []), *([BUNDLED] if bundled else [])]
     return " ".join([language, *sorted(words)])
 
 
-def embedded_files(document: Document) -> tuple[Embedded, ...]:
+def embedded_files(document: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
     """The files a flat SKILL.md carries, in order; the last marker of a path is the one that
     counts, and where any fence says "bundled" only those count."""
     found = [file for file in _candidates(document) if _safe(file[0].path)]
@@ -106,7 +106,7 @@ def embedded_files(document: Document) -> tuple[Embedded, ...]:
     return tuple(file for file, _ in found if last[file.path.casefold()] is file)
 
 
-def carrying_fences(document: Document) -> frozenset[int]:
+def embedding_fences(document: MarkdownIndex) -> frozenset[int]:
     """0-based lines of the fences that hold, alone below a marker, what the marker names; of a
     second root beside a skill's own too, which no file is made of."""
     return frozenset(file.start - 1 for file, _ in _candidates(document) if file.fenced)
@@ -119,7 +119,7 @@ def _safe(path: str) -> bool:
     return not (odd or "\\" in path or path.casefold() == "skill.md")
 
 
-def _candidates(document: Document) -> Iterator[tuple[Embedded, bool]]:
+def _candidates(document: MarkdownIndex) -> Iterator[tuple[EmbeddedFile, bool]]:
     headings = document.headings
     for number, heading in enumerate(headings):
         match = _MARK.match(heading.title)
@@ -135,7 +135,7 @@ def _candidates(document: Document) -> Iterator[tuple[Embedded, bool]]:
             yield _prose(document, heading, match[2], stop), False
 
 
-def _only_fence(document: Document, start: int, stop: int) -> Block | None:
+def _only_fence(document: MarkdownIndex, start: int, stop: int) -> Block | None:
     """The one closed fence of a section that holds nothing else."""
     blocks = [block for block in document.blocks if start <= block.start < stop]
     if len(blocks) != 1 or blocks[0].kind != "fence":
@@ -147,18 +147,20 @@ def _only_fence(document: Document, start: int, stop: int) -> Block | None:
     return block if closed and unindented else None
 
 
-def _fenced(document: Document, heading: Heading, path: str, place: tuple[Block, int]) -> Embedded:
+def _fenced(
+    document: MarkdownIndex, heading: Heading, path: str, place: tuple[Block, int]
+) -> EmbeddedFile:
     block, stop = place
     words = set(block.info.split()[1:]) & _WORDS
-    text = with_flags(document.lines[block.start + 1 : block.end - 1], words)
+    text = text_with_flags(document.lines[block.start + 1 : block.end - 1], words)
     start, end = block.start + 1, block.end - 1
-    return Embedded(path, heading, start, end, stop, True, text, "executable" in words)
+    return EmbeddedFile(path, heading, start, end, stop, True, text, "executable" in words)
 
 
-def _prose(document: Document, heading: Heading, path: str, stop: int) -> Embedded:
+def _prose(document: MarkdownIndex, heading: Heading, path: str, stop: int) -> EmbeddedFile:
     start, end = heading.end, stop
     while start < end and not document.lines[start].strip():
         start += 1
     while end > start and not document.lines[end - 1].strip():
         end -= 1
-    return Embedded(path, heading, start, end, stop, False, Text(document.lines[start:end]))
+    return EmbeddedFile(path, heading, start, end, stop, False, TextFile(document.lines[start:end]))

@@ -8,32 +8,32 @@ can be read.
 
 import re
 
-from skilljuror.knowledge.generated.embedded_files import KINDS
-from skilljuror.knowledge.generated.templates import TEMPLATES, recognise
+from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES
+from skilljuror.knowledge.generated.templates import TEMPLATES, recognise_template
 
 MARKER = "marker"
 CONFIGURATION = "configuration"
 _NAMED = frozenset({CONFIGURATION, "directory", "routing-lead"})
 _HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
-_MARKER = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(KINDS)}) `([^`]+)`:?$")
+_MARKER = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([^`]+)`:?$")
 
 
-def is_generated(line: str) -> str | None:
+def template_of_line(line: str) -> str | None:
     """Name of the template whose grammar `line` follows, or None for any other line."""
     line = line.strip()
     if _MARKER.match(line):
         return MARKER
-    name = recognise(line)
+    name = recognise_template(line)
     return name if name in _NAMED or (name or "").startswith("row-") else None
 
 
-def made_heading(text: str) -> str | None:
+def template_of_heading(text: str) -> str | None:
     """Name of the template of a heading whose words are fixed; authors write such headings too,
     so it counts as made only where the other side does not have it."""
     return _HEADINGS.get(text)
 
 
-def embedded_path(line: str) -> str | None:
+def marker_path(line: str) -> str | None:
     """The path of the file that a marker line announces, or None for any other line."""
     marker = _MARKER.match(line.strip())
     return marker.group(1) if marker else None

@@ -55,17 +55,17 @@ TEMPLATES: dict[str, str] = {
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
-FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
+ANONYMOUS_TEMPLATES = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
 """Templates whose line is punctuation, a copy or a control's words, so that its text alone does not
 name it; a plan with "filler" is never proved."""
-COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
+UNSOURCED_HOLES = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
 """Holes that are not filled with words of the source: counts, marks, links made of paths, and the
 two halves of a trigger, which `triggers` judges."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")
 
 
-def fill(template: str, params: Mapping[str, str]) -> str:
+def fill_template(template: str, params: Mapping[str, str]) -> str:
     """The generated line. Raises TransformError for an unknown template or a wrong hole."""
     pattern = TEMPLATES.get(template)
     if pattern is None:
@@ -81,13 +81,13 @@ def fill(template: str, params: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
-def recognise(line: str) -> str | None:
+def recognise_template(line: str) -> str | None:
     """The template that a generated line was made by, or None; punctuation counts as made."""
     stripped = line.strip()
     if not stripped:
         return "blank"
     for name in _BY_LENGTH:
-        if name not in FREE and name != "fence-open" and _fits(name, line):
+        if name not in ANONYMOUS_TEMPLATES and name != "fence-open" and _fits(name, line):
             return name
     if stripped in {"---", "-->", "?>", ">", "]]>"} or stripped.startswith(("```", "~~~", "</")):
         return "fence-close"

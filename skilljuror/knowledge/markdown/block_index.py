@@ -40,7 +40,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class LinkDefinition:
     """A link reference definition, wherever it stands; lines are 0-based and half-open."""
 
     key: str
@@ -51,7 +51,7 @@ class Definition:
     end: int
 
 
-class Document:
+class MarkdownIndex:
     """One Markdown file, indexed once. Frontmatter counts as blank lines, so numbers stay."""
 
     def __init__(self, lines: Sequence[str], *, skip: int | None = None) -> None:
@@ -94,10 +94,10 @@ class Document:
         return start, end
 
     @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
+    def definitions(self) -> tuple[LinkDefinition, ...]:
         """Every link reference definition in order; the first of a key is the one that counts."""
         return tuple(
-            Definition(
+            LinkDefinition(
                 str(token.meta["id"]),
                 str(token.meta["label"]),
                 str(token.meta["url"]),
@@ -192,9 +192,9 @@ def _first_within(found: list[tuple[int, str]], start: int, end: int) -> str | N
 
 
 @lru_cache(maxsize=512)
-def document_of(lines: tuple[str, ...]) -> Document:
+def markdown_index(lines: tuple[str, ...]) -> MarkdownIndex:
     """The index of a file, kept for the next stage that asks for the same text."""
-    return Document(lines)
+    return MarkdownIndex(lines)
 
 
 def _parsed(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
@@ -225,32 +225,32 @@ def _closing(tokens: Sequence[Token], number: int) -> int:
     return len(tokens) - 1
 
 
-CLOSERS = (
+CLOSING_LINES = (
     "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
     "</pre>", "</script>", "</style>", "</textarea>",
 )  # fmt: skip
 
 
-def is_closed(lines: Sequence[str]) -> bool:
+def ends_closed(lines: Sequence[str]) -> bool:
     """Whether a heading that follows these lines would be read as a heading."""
     probe = [*lines, "", "# end"]
-    headings = Document(probe, skip=0).headings
+    headings = MarkdownIndex(probe, skip=0).headings
     return bool(headings) and headings[-1].start == len(probe) - 1
 
 
-def closer(document: Document) -> str | None:
+def closing_line(document: MarkdownIndex) -> str | None:
     """The line that closes what the file leaves open: "" when nothing is, None when none does."""
     last = document.blocks[-1] if document.blocks else None
     if last is None or last.kind not in {"fence", "html_block"}:
         return ""
     tail = document.lines[last.start :]
-    if is_closed(tail):
+    if ends_closed(tail):
         return ""
     own = [last.markup] if last.kind == "fence" else []
-    return next((line for line in [*own, *CLOSERS] if is_closed([*tail, line])), None)
+    return next((line for line in [*own, *CLOSING_LINES] if ends_closed([*tail, line])), None)
 
 
-def plain(source: str) -> str:
+def visible_text(source: str) -> str:
     """Inline Markdown without its marks: text and code as a reader sees them, on one line."""
     token = _PARSER.parseInline(source)[0]
     return " ".join("".join(_plain(child) for child in token.children or ()).split())

@@ -9,7 +9,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextFile:
     """A text file: its lines, and the flags that give its bytes back exactly."""
 
     lines: tuple[str, ...]
@@ -28,10 +28,10 @@ class Text:
         return tuple(name for name, on in sorted(names.items()) if on)
 
 
-def with_flags(lines: Iterable[str], flags: Iterable[str]) -> Text:
+def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
     """A Text from lines and flag names."""
     names = set(flags)
-    return Text(
+    return TextFile(
         tuple(lines),
         bom="bom" in names,
         crlf="crlf" in names,
@@ -39,7 +39,7 @@ def with_flags(lines: Iterable[str], flags: Iterable[str]) -> Text:
     )
 
 
-def read_text(blob: Blob) -> Text | None:
+def read_text(blob: Blob) -> TextFile | None:
     """The lines of a blob, or None when it is not UTF-8 text.
 
     CRLF is a flag only when every line end is CRLF; otherwise carriage returns stay in the lines.
@@ -53,10 +53,10 @@ def read_text(blob: Blob) -> Text | None:
     plain = content.replace("\r\n", "\n") if crlf else content
     final = plain.endswith("\n") or not plain
     lines = plain.split("\n")
-    return Text(tuple(lines[:-1] if final else lines), bom=bom, crlf=crlf, final_newline=final)
+    return TextFile(tuple(lines[:-1] if final else lines), bom=bom, crlf=crlf, final_newline=final)
 
 
-def write_text(text: Text) -> bytes:
+def write_text(text: TextFile) -> bytes:
     """The bytes of a Text; the inverse of `read_text`."""
     end = "\r\n" if text.crlf else "\n"
     body = end.join(text.lines) + (end if text.final_newline and text.lines else "")

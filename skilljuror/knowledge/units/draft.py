@@ -5,7 +5,7 @@ from typing import NamedTuple
 from skilljuror.models.knowledge import UnitKind
 
 
-class Draft(NamedTuple):
+class RawUnit(NamedTuple):
     """A unit of one text, with lines 1-based in its file."""
 
     kind: UnitKind

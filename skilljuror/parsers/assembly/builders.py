@@ -11,12 +11,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import (
-    Call,
     Message,
     MessageKind,
     OfferedSkill,
-    Result,
     Step,
+    ToolCall,
+    ToolResult,
     Trajectory,
     Usage,
 )
@@ -26,10 +26,10 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines
 MAIN = "main"
 
 
-class CallDraft:
+class CallBuilder:
     """A call whose result may still come."""
 
-    __slots__ = ("arguments", "call_id", "child", "fields", "line", "name", "result")
+    __slots__ = ("arguments", "call_id", "fields", "line", "name", "result", "sub_agent")
 
     def __init__(
         self, call_id: str | None, name: str, arguments: dict[str, Any], line: int
@@ -39,28 +39,28 @@ class CallDraft:
         self.arguments = arguments
         self.line = line
         self.fields = call_fields(name, arguments)
-        self.child: str | None = None
+        self.sub_agent: str | None = None
         """Id of the sub-agent it started."""
-        self.result: Result | None = None
+        self.result: ToolResult | None = None
 
-    def freeze(self) -> Call:
+    def build(self) -> ToolCall:
         """The call as a record."""
-        return Call(
+        return ToolCall(
             call_id=self.call_id,
             name=self.name,
             line=self.line,
-            agent=self.child,
+            agent=self.sub_agent,
             arguments=self.arguments,
             result=self.result,
             **self.fields,
         )
 
 
-class StepDraft:
+class StepBuilder:
     """An agent message that may still grow."""
 
     __slots__ = (
-        "agent", "calls", "file", "key", "line", "model", "reasoning", "said", "timestamp", "usage",
+        "agent", "calls", "file", "key", "line", "model", "reasoning", "texts", "timestamp", "usage",
     )  # fmt: skip
 
     def __init__(self, agent: str, line: int, file: int, timestamp: float | None) -> None:
@@ -70,20 +70,20 @@ class StepDraft:
         self.timestamp = timestamp
         self.key: str | None = None
         self.model: str | None = None
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.reasoning: list[str] = []
-        self.calls: list[CallDraft] = []
+        self.calls: list[CallBuilder] = []
         self.usage: Usage | None = None
 
-    def freeze(self, index: int) -> Step:
+    def build(self, index: int) -> Step:
         """The step as a record."""
         return Step(
             agent=self.agent,
             index=index,
             line=self.line,
-            text="\n".join(self.said),
+            text="\n".join(self.texts),
             reasoning="\n".join(self.reasoning),
-            calls=tuple([call.freeze() for call in self.calls]),
+            calls=tuple([call.build() for call in self.calls]),
             usage=self.usage,
             model=self.model,
             timestamp=self.timestamp,
@@ -92,26 +92,26 @@ class StepDraft:
         )
 
 
-class RunDraft:
+class TrajectoryBuilder:
     """Everything known so far about one run."""
 
     def __init__(self) -> None:
-        self.steps: list[StepDraft] = []
+        self.steps: list[StepBuilder] = []
         self.messages: list[Message] = []
         self.compactions: list[tuple[str, int]] = []
         self.skipped: Counter[str] = Counter()
         self.warnings: list[str] = []
         self.complete = True
         self.offered: dict[tuple[str, str | None], OfferedSkill] | None = None
-        self.roots: dict[str, None] = {}
+        self.skill_roots: dict[str, None] = {}
         self.started_at: float | None = None
         self.finished_at: float | None = None
         self.file = 0
         """Index of the raw file being read."""
         self._counts: Counter[str] = Counter()
-        self._calls: dict[str, CallDraft] = {}
+        self._calls: dict[str, CallBuilder] = {}
 
-    def seen_at(self, moment: float | None) -> None:
+    def include_time(self, moment: float | None) -> None:
         """Stretch the run over a moment."""
         if moment is None:
             return
@@ -120,33 +120,38 @@ class RunDraft:
         if self.finished_at is None or moment > self.finished_at:
             self.finished_at = moment
 
-    def step(self, agent: str, line: int, timestamp: float | None = None) -> StepDraft:
+    def add_step(self, agent: str, line: int, timestamp: float | None = None) -> StepBuilder:
         """Begin a new step of an agent."""
-        step = StepDraft(agent, line, self.file, timestamp)
+        step = StepBuilder(agent, line, self.file, timestamp)
         self.steps.append(step)
         self._counts[agent] += 1
         return step
 
-    def drop(self, step: StepDraft) -> None:
+    def remove_step(self, step: StepBuilder) -> None:
         """Take back a step that turned out to be none (a summary for a compaction)."""
         self.steps.remove(step)
         self._counts[step.agent] -= 1
 
-    def call(
-        self, step: StepDraft, call_id: str | None, name: str, arguments: dict[str, Any], line: int
-    ) -> CallDraft:
+    def add_call(
+        self,
+        step: StepBuilder,
+        call_id: str | None,
+        name: str,
+        arguments: dict[str, Any],
+        line: int,
+    ) -> CallBuilder:
         """Add a call to a step."""
-        call = CallDraft(call_id, name, arguments, line)
+        call = CallBuilder(call_id, name, arguments, line)
         step.calls.append(call)
         if call_id is not None:
             self._calls[call_id] = call
         return call
 
-    def find_call(self, call_id: Any) -> CallDraft | None:
+    def find_call(self, call_id: Any) -> CallBuilder | None:
         """The call with that id, where there is one."""
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 
-    def message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
+    def add_message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
         """Add something that reached an agent's context without a call."""
         self.messages.append(
             Message(
@@ -160,23 +165,23 @@ class RunDraft:
             )
         )
 
-    def compacted(self, agent: str) -> None:
+    def add_compaction(self, agent: str) -> None:
         """Note that an agent's context was compacted here."""
         self.compactions.append((agent, self._counts[agent]))
 
-    def offer(self, skills: Iterable[OfferedSkill]) -> None:
+    def add_offered(self, skills: Iterable[OfferedSkill]) -> None:
         """Add skills that the model was shown; an empty list is knowledge too."""
         if self.offered is None:
             self.offered = {}
         for skill in skills:
             self.offered.setdefault((skill.name, skill.path), skill)
 
-    def root(self, path: str | None) -> None:
+    def add_skill_root(self, path: str | None) -> None:
         """Add a folder that holds skills."""
         if path:
-            self.roots.setdefault(path.rstrip("/") or "/")
+            self.skill_roots.setdefault(path.rstrip("/") or "/")
 
-    def rename(self, agents: dict[str, str]) -> None:
+    def rename_agents(self, agents: dict[str, str]) -> None:
         """Give agents the ids that became known only later."""
         for step in self.steps:
             step.agent = agents.get(step.agent, step.agent)
@@ -185,24 +190,24 @@ class RunDraft:
             for message in self.messages
         ]
 
-    def close(self, lines: JsonLines) -> None:
+    def add_diagnostics(self, lines: JsonLines) -> None:
         """Take over what was odd about a file."""
         self.skipped.update(lines.skipped)
         self.warnings.extend(lines.warnings)
         self.complete = self.complete and lines.complete
 
-    def freeze(self, **known: Any) -> Trajectory:
+    def build(self, **known: Any) -> Trajectory:
         """The run as a record; `known` are further fields of Trajectory."""
         counts: Counter[str] = Counter()
         steps = []
-        for draft in self.steps:
-            counts[draft.agent] += 1
-            steps.append(draft.freeze(counts[draft.agent]))
+        for step in self.steps:
+            counts[step.agent] += 1
+            steps.append(step.build(counts[step.agent]))
         return Trajectory(
             steps=tuple(steps),
             messages=tuple(self.messages),
             offered=None if self.offered is None else tuple(self.offered.values()),
-            skill_roots=tuple(self.roots),
+            skill_roots=tuple(self.skill_roots),
             started_at=self.started_at,
             finished_at=self.finished_at,
             compactions=tuple(self.compactions),
@@ -211,11 +216,6 @@ class RunDraft:
             complete=self.complete,
             **known,
         )
-
-
-def patched(result: Result, **changes: Any) -> Result:
-    """The result with some fields replaced."""
-    return replace(result, **changes)
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
@@ -243,7 +243,7 @@ def _sum_cost(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def is_answered(run: RunDraft) -> bool:
+def ends_with_answer(run: TrajectoryBuilder) -> bool:
     """Whether the main agent's last step closes the log; a log without any step is no answer.
 
     A note of the harness after it (an interruption, a local command) closes it too.

@@ -11,7 +11,7 @@ _START = 40
 """Characters within which the first number ends."""
 
 
-def strip_numbers(shown: str) -> tuple[str, int] | None:
+def strip_line_numbers(shown: str) -> tuple[str, int] | None:
     """(text without the numbers, number of its first line), or None when it has no numbers.
 
     Reads on while the numbers count up by one and stops at the first line that does not

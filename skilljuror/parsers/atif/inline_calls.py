@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from skilljuror.parsers.raw_logs.coercion import record, rows
-from skilljuror.parsers.terminus2 import decoded_reply, words_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list
+from skilljuror.parsers.terminus2 import decode_reply, reply_text
 
-Spoken = tuple[str, dict[str, Any]]
+InlineCall = tuple[str, dict[str, Any]]
 """(name of the tool, its arguments)."""
 
 _NOT_READ = "Previous response had parsing errors"
@@ -24,7 +24,9 @@ _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>\n?(.*?)\n?</parameter>", re.DOTALL)
 
 
-def spoken_calls(program: str, shown: str, answer: str | None) -> tuple[list[str], list[Spoken]]:
+def inline_calls(
+    program: str, shown: str, answer: str | None
+) -> tuple[list[str], list[InlineCall]]:
     """(what the agent said beside its calls, the calls); the message and none where it made none.
 
     `answer` is what came back, None where nothing did.
@@ -38,11 +40,11 @@ def spoken_calls(program: str, shown: str, answer: str | None) -> tuple[list[str
     return (said, calls) if calls else ([shown], [])
 
 
-def _commands(shown: str) -> tuple[list[str], list[Spoken]]:
-    reply = decoded_reply(shown)
-    given = [record(command) for command in rows(reply.get("commands"))]
+def _commands(shown: str) -> tuple[list[str], list[InlineCall]]:
+    reply = decode_reply(shown)
+    given = [as_dict(command) for command in as_list(reply.get("commands"))]
     if given:
-        return words_of(reply), [("bash_command", command) for command in given]
+        return reply_text(reply), [("bash_command", command) for command in given]
     if "<keystrokes" not in shown:
         return [], []
     found = [
@@ -59,7 +61,7 @@ def _duration(seconds: str | None) -> dict[str, Any]:
         return {}
 
 
-def _functions(shown: str) -> tuple[list[str], list[Spoken]]:
+def _functions(shown: str) -> tuple[list[str], list[InlineCall]]:
     if "<function=" not in shown:
         return [], []
     before = shown.partition("<function=")[0].strip()

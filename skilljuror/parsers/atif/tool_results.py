@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from skilljuror.models.trajectory import Result
+from msgspec.structs import replace
+
+from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers import openhands
-from skilljuror.parsers.assembly.builders import CallDraft, RunDraft, patched
+from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.offered_skills import add_available_skills
 from skilljuror.parsers.claude_code import tool_results as claude_results
-from skilljuror.parsers.claude_code.skill_bodies import BODY, SkillBodies
+from skilljuror.parsers.claude_code.skill_bodies import BODY_PREFIX, SkillBodies
 from skilljuror.parsers.codex.messages import add_system_text, add_user_text
 from skilljuror.parsers.codex.tool_results import read_output
 from skilljuror.parsers.gemini_cli import tool_results as gemini_results
 from skilljuror.parsers.mini_swe_agent import observations as mini_results
-from skilljuror.parsers.raw_logs.coercion import record, rows, text
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, text_of
 
 _SUMMARY = "This session is being continued from a previous conversation"
 _HANDOFF = "Performed context summarization and handoff to continue task."
@@ -24,42 +26,46 @@ _METADATA = "\n\n[metadata] {"
 
 def is_compaction(step: dict[str, Any], shown: str) -> bool:
     """Whether a step that is not the agent's says that what stood before it left the context."""
-    told = record(record(step.get("extra")).get("context_management"))
+    told = as_dict(as_dict(step.get("extra")).get("context_management"))
     if told:
         return told.get("type") == "compaction" or told.get("boundary") == "replace"
     return step.get("source") == "system" and shown == _HANDOFF
 
 
-def add_system_message(run: RunDraft, agent: str, line: int, shown: str, program: str) -> None:
+def add_system_message(
+    run: TrajectoryBuilder, agent: str, line: int, shown: str, program: str
+) -> None:
     """Add a system step; Codex lists its skills there, and lists none when there are none."""
     if program == "codex":
         add_system_text(run, agent, line, shown)
     else:
         listing = add_available_skills(run, shown)
-        run.message(agent, "skill_listing" if listing else "system", shown, line)
+        run.add_message(agent, "skill_listing" if listing else "system", shown, line)
 
 
-def add_user_message(run: RunDraft, bodies: SkillBodies, agent: str, line: int, shown: str) -> None:
+def add_user_message(
+    run: TrajectoryBuilder, bodies: SkillBodies, agent: str, line: int, shown: str
+) -> None:
     """Add a user step as what it is; converters flatten everything to plain text."""
     add_available_skills(run, shown)
-    if shown.startswith(BODY):
+    if shown.startswith(BODY_PREFIX):
         bodies.body(agent, line, shown, None)
     elif shown.startswith(("<command-name>", "<command-message>")):
         bodies.command(agent, line, shown)
     elif shown.startswith(_SUMMARY):
-        run.compacted(agent)
-        run.message(agent, "summary", shown, line)
+        run.add_compaction(agent)
+        run.add_message(agent, "summary", shown, line)
     elif shown.startswith("<session_context>"):
-        run.message(agent, "tree", shown, line)
+        run.add_message(agent, "tree", shown, line)
     else:
         add_user_text(run, agent, line, shown)
 
 
 def read_result(
-    run: RunDraft, agent: str, call: CallDraft, given: dict[str, Any], line: int
-) -> Result:
+    run: TrajectoryBuilder, agent: str, call: CallBuilder, given: dict[str, Any], line: int
+) -> ToolResult:
     """The result of a call, undone from what the converter of that agent did to it."""
-    shown = text(given.get("content"))
+    shown = text_of(given.get("content"))
     if agent == "codex":
         return read_output(shown, line)[0]
     if agent == "claude-code":
@@ -70,25 +76,25 @@ def read_result(
         return mini_results.read_result(call, shown, line, {})
     if agent == "openhands":
         return _openhands(call, shown, line)
-    code = record(given.get("extra")).get("exit_code")
+    code = as_dict(given.get("extra")).get("exit_code")
     if isinstance(code, bool) or not isinstance(code, int):
-        return Result(text=shown, line=line)
-    return Result(text=shown, line=line, ok=code == 0, exit_code=code)
+        return ToolResult(text=shown, line=line)
+    return ToolResult(text=shown, line=line, ok=code == 0, exit_code=code)
 
 
-def _openhands(call: CallDraft, shown: str, line: int) -> Result:
+def _openhands(call: CallBuilder, shown: str, line: int) -> ToolResult:
     """The kind of the observation is gone: what tells neither a status nor a file tells nothing."""
-    code = openhands.exit_code_in(shown)
-    result = openhands.shown_result(call, shown, line, code)
+    code = openhands.stated_exit_code(shown)
+    result = openhands.result_of_output(call, shown, line, code)
     if code is None and result.ok and result.first_line is None:
-        return patched(result, ok=None)
+        return replace(result, ok=None)
     return result
 
 
-def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> Result:
+def _claude(call: CallBuilder, given: dict[str, Any], shown: str, line: int) -> ToolResult:
     """The raw result lies in extra; the content has the file's text twice."""
-    kept = record(record(given.get("extra")).get("tool_result_metadata"))
-    raw = record(kept.get("raw_tool_result"))
+    kept = as_dict(as_dict(given.get("extra")).get("tool_result_metadata"))
+    raw = as_dict(kept.get("raw_tool_result"))
     if not raw:
         shown = shown.partition(_METADATA)[0]
         shown, error, _ = shown.partition(_ERROR)
@@ -97,23 +103,23 @@ def _claude(call: CallDraft, given: dict[str, Any], shown: str, line: int) -> Re
     return claude_results.read_result(call, raw, kept.get("tool_use_result"), line)
 
 
-Given = dict[str, Any]
+ObservationResult = dict[str, Any]
 """One observation result as logged."""
 
 _NO_COMMAND = "mark_task_complete"
 """terminus-2 tells by it that it is done; the screen of the step is that of its commands."""
 
 
-def identity(value: Any) -> str | None:
+def call_id_of(value: Any) -> str | None:
     """An id of a call, which a careless writer gives as a number; None where there is none."""
     if isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def answers(
-    calls: Sequence[CallDraft], results: Sequence[Given]
-) -> tuple[list[tuple[CallDraft, Given]], list[Given]]:
+def match_results(
+    calls: Sequence[CallBuilder], results: Sequence[ObservationResult]
+) -> tuple[list[tuple[CallBuilder, ObservationResult]], list[ObservationResult]]:
     """(calls with their results, results that no call of the step takes).
 
     By id; of several calls with one id the first that has no answer yet, and of several results
@@ -121,10 +127,10 @@ def answers(
     """
     if len(calls) == 1 == len(results) and calls[0].call_id == results[0].get("source_call_id"):
         return [(calls[0], results[0])], []
-    given: dict[int, Given] = {}
+    given: dict[int, ObservationResult] = {}
     nameless, unknown = [], []
     for result in results:
-        key = identity(result.get("source_call_id"))
+        key = call_id_of(result.get("source_call_id"))
         if key is None:
             nameless.append(result)
             continue
@@ -133,26 +139,26 @@ def answers(
             unknown.append(result)
             continue
         at = next((one for one in named if one not in given), named[-1])
-        given[at] = joined(given[at], result) if at in given else result
+        given[at] = merge_results(given[at], result) if at in given else result
     takers = _takers(calls, given)[-len(nameless) :] if nameless else []
     given.update(zip(takers, nameless, strict=False))
     left = unknown + nameless[len(takers) :]
     return [(calls[at], given[at]) for at in sorted(given)], left
 
 
-def _takers(calls: Sequence[CallDraft], given: dict[int, Given]) -> list[int]:
+def _takers(calls: Sequence[CallBuilder], given: dict[int, ObservationResult]) -> list[int]:
     free = [at for at in range(len(calls)) if at not in given]
     return [at for at in free if calls[at].name != _NO_COMMAND] or free
 
 
-def joined(one: Given, other: Given) -> Given:
+def merge_results(one: ObservationResult, other: ObservationResult) -> ObservationResult:
     """Two results of one call as one."""
     contents = [given["content"] for given in (one, other) if given.get("content") is not None]
     return {
         "source_call_id": one.get("source_call_id"),
         "content": contents[0] if len(contents) == 1 else contents,
-        "extra": {**record(one.get("extra")), **record(other.get("extra"))},
+        "extra": {**as_dict(one.get("extra")), **as_dict(other.get("extra"))},
         "subagent_trajectory_ref": [
-            ref for given in (one, other) for ref in rows(given.get("subagent_trajectory_ref"))
+            ref for given in (one, other) for ref in as_list(given.get("subagent_trajectory_ref"))
         ],
     }

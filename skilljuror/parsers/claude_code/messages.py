@@ -11,10 +11,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import MessageKind, Usage
-from skilljuror.parsers.assembly.builders import RunDraft, StepDraft
-from skilljuror.parsers.claude_code.skill_bodies import BODY, SkillBodies, again
-from skilljuror.parsers.claude_code.tool_results import Background, read_result
-from skilljuror.parsers.raw_logs.coercion import IMAGE, count, record, rows, string, text
+from skilljuror.parsers.assembly.builders import StepBuilder, TrajectoryBuilder
+from skilljuror.parsers.claude_code.skill_bodies import BODY_PREFIX, SkillBodies, reloaded_skill
+from skilljuror.parsers.claude_code.tool_results import BackgroundCommands, read_result
+from skilljuror.parsers.raw_logs.coercion import (
+    IMAGE,
+    as_count,
+    as_dict,
+    as_list,
+    as_string,
+    text_of,
+)
 
 SYNTHETIC = "<synthetic>"
 _COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
@@ -48,12 +55,12 @@ class ClaudeRecord:
 class ClaudeMessages:
     """Reads user and assistant messages into a run."""
 
-    def __init__(self, run: RunDraft, *, output_tokens: bool = True) -> None:
+    def __init__(self, run: TrajectoryBuilder, *, output_tokens: bool = True) -> None:
         self.run = run
         self._output_tokens = output_tokens
-        self._steps: dict[tuple[str, str], StepDraft] = {}
+        self._steps: dict[tuple[str, str], StepBuilder] = {}
         self._bodies = SkillBodies(run)
-        self._background = Background()
+        self._background = BackgroundCommands()
         self._early: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
         """Id of a call that did not come yet -> its result."""
 
@@ -64,40 +71,40 @@ class ClaudeMessages:
             self.run.skipped["assistant/<synthetic>"] += 1
             return
         step = self._step(entry)
-        step.usage = _later(step.usage, self._usage(record(message.get("usage"))))
+        step.usage = _later(step.usage, self._usage(as_dict(message.get("usage"))))
         content = message.get("content")
         if isinstance(content, str):
-            step.said.append(content)
-        for block in rows(content):
-            self._block(entry, step, record(block))
+            step.texts.append(content)
+        for block in as_list(content):
+            self._block(entry, step, as_dict(block))
 
-    def _step(self, entry: ClaudeRecord) -> StepDraft:
+    def _step(self, entry: ClaudeRecord) -> StepBuilder:
         """The step that a record belongs to; without an id it is one of its own."""
-        identity = string(entry.message.get("id"))
+        identity = as_string(entry.message.get("id"))
         step = None if identity is None else self._steps.get((entry.agent, identity))
         if step is None:
-            step = self.run.step(entry.agent, entry.line, entry.moment)
-            step.model = string(entry.message.get("model"))
+            step = self.run.add_step(entry.agent, entry.line, entry.moment)
+            step.model = as_string(entry.message.get("model"))
             step.key = identity
             if identity is not None:
                 self._steps[entry.agent, identity] = step
         return step
 
-    def _block(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
-        kind = string(block.get("type"))
+    def _block(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
+        kind = as_string(block.get("type"))
         if kind == "text":
-            _append(step.said, block.get("text"))
+            _append(step.texts, block.get("text"))
         elif kind == "thinking":
             _append(step.reasoning, block.get("thinking"))
         elif kind in {"tool_use", "server_tool_use"}:
             self._tool_use(entry, step, block)
 
-    def _tool_use(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
-        call_id = string(block.get("id"))
+    def _tool_use(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
+        call_id = as_string(block.get("id"))
         if call_id is not None and any(call.call_id == call_id for call in step.calls):
             return
-        name = string(block.get("name")) or "unknown"
-        call = self.run.call(step, call_id, name, record(block.get("input")), entry.line)
+        name = as_string(block.get("name")) or "unknown"
+        call = self.run.add_call(step, call_id, name, as_dict(block.get("input")), entry.line)
         if call.fields["action"] == "skill":
             self._bodies.called(entry.agent, call)
         elif call.fields["action"] == "poll":
@@ -111,10 +118,10 @@ class ClaudeMessages:
         if not usage:
             return None
         return Usage(
-            input=count(usage.get("input_tokens")),
-            cache_write=count(usage.get("cache_creation_input_tokens")),
-            cache_read=count(usage.get("cache_read_input_tokens")),
-            output=count(usage.get("output_tokens")) if self._output_tokens else None,
+            input=as_count(usage.get("input_tokens")),
+            cache_write=as_count(usage.get("cache_creation_input_tokens")),
+            cache_read=as_count(usage.get("cache_read_input_tokens")),
+            output=as_count(usage.get("output_tokens")) if self._output_tokens else None,
             reasoning=thinking_tokens(usage) if self._output_tokens else None,
         )
 
@@ -124,20 +131,20 @@ class ClaudeMessages:
         if isinstance(content, str):
             self._text(entry, content)
             return
-        blocks = rows(content)
+        blocks = as_list(content)
         if len(blocks) > 1 and sum(map(_is_result, blocks)) > 1:
             entry.result = None  # it is that of one of them, and nothing says of which
         for block in blocks:
-            kind = record(block).get("type")
+            kind = as_dict(block).get("type")
             if kind == "tool_result":
                 self._tool_result(entry, block)
             elif kind == "text":
-                self._text(entry, text(block))
+                self._text(entry, text_of(block))
             elif kind == "image":
                 self._text(entry, IMAGE)
 
     def _tool_result(self, entry: ClaudeRecord, block: dict[str, Any]) -> None:
-        call_id = string(block.get("tool_use_id"))
+        call_id = as_string(block.get("tool_use_id"))
         call = self.run.find_call(call_id)
         if call is None:
             self.run.skipped[_ORPHAN] += 1
@@ -146,21 +153,21 @@ class ClaudeMessages:
             return
         call.result = read_result(call, block, entry.result, entry.line)
         self._background.answered(call, entry.result)
-        child = string(record(entry.result).get("agentId"))
+        child = as_string(as_dict(entry.result).get("agentId"))
         if child and call.fields["action"] in {"agent", "skill"}:
-            call.child = child
+            call.sub_agent = child
 
     def _text(self, entry: ClaudeRecord, shown: str) -> None:
-        if shown.startswith(BODY):
+        if shown.startswith(BODY_PREFIX):
             self._bodies.body(entry.agent, entry.line, shown, entry.source_call)
         elif not (entry.meta or entry.summary) and _is_command(shown):
             self._bodies.command(entry.agent, entry.line, shown)
         elif not (entry.meta and self._loaded(entry, shown)):
-            self.run.message(entry.agent, _kind(entry, shown), shown, entry.line)
+            self.run.add_message(entry.agent, _kind(entry, shown), shown, entry.line)
 
     def _loaded(self, entry: ClaudeRecord, shown: str) -> bool:
         """Whether a text of the harness answers a Skill call or a slash command."""
-        name = again(shown)
+        name = reloaded_skill(shown)
         if name is not None:
             self._bodies.notice(entry.agent, entry.line, shown, name, entry.source_call)
             return True
@@ -173,12 +180,12 @@ def _is_command(shown: str) -> bool:
 
 
 def _is_result(block: Any) -> bool:
-    return record(block).get("type") == "tool_result"
+    return as_dict(block).get("type") == "tool_result"
 
 
 def thinking_tokens(usage: dict[str, Any]) -> int | None:
     """Tokens of thinking, a part of the output; older versions do not tell them apart."""
-    return count(record(usage.get("output_tokens_details")).get("thinking_tokens"))
+    return as_count(as_dict(usage.get("output_tokens_details")).get("thinking_tokens"))
 
 
 def _kind(entry: ClaudeRecord, shown: str) -> MessageKind:

@@ -8,12 +8,20 @@ from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import OfferedSkill, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, RunDraft, total_usage
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, thinking_tokens
 from skilljuror.parsers.claude_code.session import BUNDLED
-from skilljuror.parsers.raw_logs.coercion import count, epoch, number, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_number,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 
@@ -21,7 +29,7 @@ def _is_init(entry: dict[str, Any]) -> bool:
     return (
         entry.get("type") == "system"
         and entry.get("subtype") == "init"
-        and string(entry.get("session_id")) is not None
+        and as_string(entry.get("session_id")) is not None
     )
 
 
@@ -33,32 +41,32 @@ class ClaudeStream:
 
     def sniff(self, source: Source) -> bool:
         """A system record of subtype init with a session_id."""
-        return any(map(_is_init, peek(source.head).entries(b'"init"')))
+        return any(map(_is_init, parse_head(source.head).entries(b'"init"')))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         reader = _Reader(run)
         lines = JsonLines(source.path)
         for line, entry in lines:
             reader.record(line, entry)
-        run.close(lines)
+        run.add_diagnostics(lines)
         init = reader.init
         if init is None:
             problem = f"{str(source.path)!r} has no system record of subtype init"
             raise TrajectoryError(problem, file=str(source.path))
-        run.rename(reader.agents)
+        run.rename_agents(reader.agents)
         run.complete = run.complete and reader.ended
         session = str(init["session_id"])
-        yield run.freeze(
+        yield run.build(
             trajectory=session,
             session=session,
             format=self.format,
             files=(str(source.path),),
             agent="claude-code",
-            agent_version=string(init.get("claude_code_version")),
-            model=string(init.get("model")),
-            cwd=string(init.get("cwd")),
+            agent_version=as_string(init.get("claude_code_version")),
+            model=as_string(init.get("model")),
+            cwd=as_string(init.get("cwd")),
             usage=total_usage(reader.totals) or total_usage(step.usage for step in run.steps),
         )
 
@@ -66,7 +74,7 @@ class ClaudeStream:
 class _Reader:
     """Reads the records of a stream."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.init: dict[str, Any] | None = None
         self.agents: dict[str, str] = {}
@@ -86,9 +94,9 @@ class _Reader:
 
     def record(self, line: int, entry: dict[str, Any]) -> None:
         """Read one record."""
-        kind = string(entry.get("type"))
-        moment = epoch(entry.get("timestamp"))
-        self.run.seen_at(moment)
+        kind = as_string(entry.get("type"))
+        moment = as_epoch(entry.get("timestamp"))
+        self.run.include_time(moment)
         if kind == "system":
             self._system(line, entry)
         elif kind == "result":
@@ -99,8 +107,8 @@ class _Reader:
             self.run.skipped[str(kind)] += 1
 
     def _message(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        agent = string(entry.get("parent_tool_use_id")) or MAIN
-        found = ClaudeRecord(agent, line, record(entry.get("message")), moment)
+        agent = as_string(entry.get("parent_tool_use_id")) or MAIN
+        found = ClaudeRecord(agent, line, as_dict(entry.get("message")), moment)
         found.result = entry.get("tool_use_result")
         found.meta = entry.get("isSynthetic") is True
         found.summary = self._is_summary(found)
@@ -108,9 +116,9 @@ class _Reader:
             self._messages.assistant(found)
             return
         self._messages.user(found)
-        child = string(record(found.result).get("agentId"))
-        for block in rows(found.message.get("content")):
-            started = string(record(block).get("tool_use_id"))
+        child = as_string(as_dict(found.result).get("agentId"))
+        for block in as_list(found.message.get("content")):
+            started = as_string(as_dict(block).get("tool_use_id"))
             if child and started:
                 self.agents.setdefault(started, child)
 
@@ -125,7 +133,7 @@ class _Reader:
         if _is_init(entry):
             self._started(entry)
         elif kind == "compact_boundary":
-            self.run.compacted(MAIN)
+            self.run.add_compaction(MAIN)
             self._compacted = True
         elif kind == "task_started":
             self._task(entry)
@@ -137,27 +145,27 @@ class _Reader:
         names = entry.get("skills")
         if isinstance(names, list):
             known = [name for name in names if isinstance(name, str)]
-            self.run.offer(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
+            self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
 
     def _task(self, entry: dict[str, Any]) -> None:
-        started, child = string(entry.get("tool_use_id")), string(entry.get("task_id"))
+        started, child = as_string(entry.get("tool_use_id")), as_string(entry.get("task_id"))
         if started and child:
             self.agents.setdefault(started, child)
             call = self.run.find_call(started)
             if call is not None and call.fields["action"] == "agent":
-                call.child = child
+                call.sub_agent = child
 
     def _result(self, line: int, entry: dict[str, Any]) -> None:
         """The end of a run; a resumed one has several. `subtype` is "success" on errors too."""
         self.ended = True
         if entry.get("is_error") is True:
-            self.run.warnings.append(f"line {line}: error: {text(entry.get('result'))[:200]}")
-        models = [record(usage) for usage in record(entry.get("modelUsage")).values()]
+            self.run.warnings.append(f"line {line}: error: {text_of(entry.get('result'))[:200]}")
+        models = [as_dict(usage) for usage in as_dict(entry.get("modelUsage")).values()]
         if models:
             steps = [step.usage for step in self.run.steps[self._unstated :]]
             self._stated.add(total_usage(map(_model_usage, models)), total_usage(steps))
             self._unstated = len(self.run.steps)
-        elif usage := record(entry.get("usage")):
+        elif usage := as_dict(entry.get("usage")):
             self.totals.append(_main_usage(usage, entry.get("total_cost_usd")))
 
 
@@ -197,20 +205,20 @@ def _prompt(usage: Usage | None) -> int:
 def _model_usage(usage: dict[str, Any]) -> Usage:
     """One model's totals, sub-agents included."""
     return Usage(
-        input=count(usage.get("inputTokens")),
-        cache_write=count(usage.get("cacheCreationInputTokens")),
-        cache_read=count(usage.get("cacheReadInputTokens")),
-        output=count(usage.get("outputTokens")),
-        cost_usd=number(usage.get("costUSD")),
+        input=as_count(usage.get("inputTokens")),
+        cache_write=as_count(usage.get("cacheCreationInputTokens")),
+        cache_read=as_count(usage.get("cacheReadInputTokens")),
+        output=as_count(usage.get("outputTokens")),
+        cost_usd=as_number(usage.get("costUSD")),
     )
 
 
 def _main_usage(usage: dict[str, Any], cost: Any) -> Usage:
     return Usage(
-        input=count(usage.get("input_tokens")),
-        cache_write=count(usage.get("cache_creation_input_tokens")),
-        cache_read=count(usage.get("cache_read_input_tokens")),
-        output=count(usage.get("output_tokens")),
+        input=as_count(usage.get("input_tokens")),
+        cache_write=as_count(usage.get("cache_creation_input_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        output=as_count(usage.get("output_tokens")),
         reasoning=thinking_tokens(usage),
-        cost_usd=number(cost),
+        cost_usd=as_number(cost),
     )

@@ -10,15 +10,21 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    total_usage,
+)
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import record, rows, string
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
-_SAID = {"agent_message": "said", "reasoning": "reasoning"}
+_SAID = {"agent_message": "texts", "reasoning": "reasoning"}
 _SHELLS = ("bash", "sh", "zsh")
 
 
@@ -30,21 +36,21 @@ class CodexExec:
 
     def sniff(self, source: Source) -> bool:
         """The first object is of type thread.started."""
-        return peek(source.head).first.get("type") == "thread.started"
+        return parse_head(source.head).first.get("type") == "thread.started"
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         reader = _Reader(run)
         lines = JsonLines(source.path)
         for line, entry in lines:
             reader.record(line, entry)
-        run.close(lines)
+        run.add_diagnostics(lines)
         if reader.thread is None:
             problem = f"{str(source.path)!r} has no thread.started record with a thread_id"
             raise TrajectoryError(problem, file=str(source.path))
         run.complete = run.complete and reader.ended
-        yield run.freeze(
+        yield run.build(
             trajectory=reader.thread,
             session=reader.thread,
             format=self.format,
@@ -57,25 +63,25 @@ class CodexExec:
 class _Reader:
     """Reads the records of a stream."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.thread: str | None = None
         self.totals: list[Usage] = []
         self.ended = False
-        self._step: StepDraft | None = None
-        self._open: dict[str, CallDraft] = {}
+        self._step: StepBuilder | None = None
+        self._open: dict[str, CallBuilder] = {}
         """Items that were started and have not ended."""
 
     def record(self, line: int, entry: dict[str, Any]) -> None:
         """Read one record."""
-        kind = string(entry.get("type"))
-        item = record(entry.get("item"))
+        kind = as_string(entry.get("type"))
+        item = as_dict(entry.get("item"))
         if kind == "thread.started":
-            self.thread = self.thread or string(entry.get("thread_id"))
+            self.thread = self.thread or as_string(entry.get("thread_id"))
         elif kind in {"item.started", "item.completed"}:
             self._item(line, item, ended=kind == "item.completed")
         elif kind == "turn.completed":
-            self._turn(record(entry.get("usage")))
+            self._turn(as_dict(entry.get("usage")))
         elif kind in {"turn.failed", "error"}:
             self._failed(line, entry)
         elif kind != "turn.started":
@@ -97,53 +103,59 @@ class _Reader:
 
     def _failed(self, line: int, entry: dict[str, Any]) -> None:
         self.ended = True
-        message = string(record(entry.get("error")).get("message")) or string(entry.get("message"))
+        message = as_string(as_dict(entry.get("error")).get("message")) or as_string(
+            entry.get("message")
+        )
         self.run.warnings.append(f"line {line}: {message or 'error'}"[:220])
 
     def _item(self, line: int, item: dict[str, Any], *, ended: bool) -> None:
         kind = str(item.get("type"))
         if kind in _SAID:
             spoken = self._step_at(line, after_calls=True)
-            getattr(spoken, _SAID[kind]).append(string(item.get("text")) or "")
+            getattr(spoken, _SAID[kind]).append(as_string(item.get("text")) or "")
         elif kind == "error":
-            self.run.warnings.append(f"line {line}: {string(item.get('message')) or 'error'}"[:220])
+            self.run.warnings.append(
+                f"line {line}: {as_string(item.get('message')) or 'error'}"[:220]
+            )
         else:
             call = self._open.get(str(item.get("id"))) or self._started(line, kind, item)
             if ended:
                 self._ended(line, call, item)
 
-    def _step_at(self, line: int, *, after_calls: bool) -> StepDraft:
+    def _step_at(self, line: int, *, after_calls: bool) -> StepBuilder:
         """The step of an item: words after a call are a new response, so is a call after a result."""
         if self._step is None or (self._step.calls and (after_calls or not self._open)):
-            self._step = self.run.step(MAIN, line)
+            self._step = self.run.add_step(MAIN, line)
         return self._step
 
-    def _started(self, line: int, kind: str, item: dict[str, Any]) -> CallDraft:
+    def _started(self, line: int, kind: str, item: dict[str, Any]) -> CallBuilder:
         step = self._step_at(line, after_calls=False)
-        name = string(item.get("tool")) if kind == "collab_tool_call" else kind
-        call = self.run.call(step, string(item.get("id")), name or kind, _arguments(item), line)
+        name = as_string(item.get("tool")) if kind == "collab_tool_call" else kind
+        call = self.run.add_call(
+            step, as_string(item.get("id")), name or kind, _arguments(item), line
+        )
         self._open[str(item.get("id"))] = call
         return call
 
-    def _ended(self, line: int, call: CallDraft, item: dict[str, Any]) -> None:
+    def _ended(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
         self._open.pop(str(item.get("id")), None)
         code = item.get("exit_code")
         exit_code = code if isinstance(code, int) else None
         output = item.get("aggregated_output")
         ok = exit_code == 0 if exit_code is not None else item.get("status") == "completed"
-        call.result = Result(
+        call.result = ToolResult(
             text=output if isinstance(output, str) else "", line=line, ok=ok, exit_code=exit_code
         )
-        for child in rows(item.get("receiver_thread_ids"))[:1]:
+        for child in as_list(item.get("receiver_thread_ids"))[:1]:
             if call.fields["action"] == "agent":
-                call.child = string(child)
+                call.sub_agent = as_string(child)
 
 
 def _arguments(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "command_execution":
-        return {"command": _script(string(item.get("command")) or "")}
+        return {"command": _script(as_string(item.get("command")) or "")}
     if item.get("type") == "file_change":
-        changes = [record(change) for change in rows(item.get("changes"))]
+        changes = [as_dict(change) for change in as_list(item.get("changes"))]
         return {"changes": changes, "path": changes[0].get("path") if changes else None}
     given = ("prompt", "query", "server", "arguments", "items")
     return {name: item[name] for name in given if name in item}

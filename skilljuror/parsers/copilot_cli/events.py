@@ -4,24 +4,32 @@ import re
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
-    CallDraft,
-    RunDraft,
-    StepDraft,
-    is_answered,
-    patched,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    ends_with_answer,
     total_usage,
 )
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.assembly.offered_skills import add_available_skills
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.copilot_cli.skill_activation import CopilotSkills
-from skilljuror.parsers.raw_logs.coercion import count, epoch, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 _TRAILER = re.compile(r"\n?<(?:shellId: \w+ completed|exited) with exit code (-?\d{1,9})>\s*$")
@@ -32,7 +40,7 @@ _SKIPPED = re.compile(rb'\{"type":"(hook\.\w+|permission\.\w+|assistant\.turn_\w
 def _is_start(entry: dict[str, Any]) -> bool:
     return (
         entry.get("type") == "session.start"
-        and string(record(entry.get("data")).get("sessionId")) is not None
+        and as_string(as_dict(entry.get("data")).get("sessionId")) is not None
     )
 
 
@@ -49,30 +57,30 @@ class CopilotCli:
 
     def sniff(self, source: Source) -> bool:
         """A record of type session.start with a sessionId in its data."""
-        return any(map(_is_start, peek(source.head).entries(b'"session.start"')))
+        return any(map(_is_start, parse_head(source.head).entries(b'"session.start"')))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         reader = _Reader(run)
         lines = JsonLines(source.path, _passed_over)
         for line, entry in lines:
             reader.record(line, entry)
-        run.close(lines)
-        run.complete = run.complete and (reader.over or is_answered(run))
-        session = string(reader.start.get("sessionId"))
+        run.add_diagnostics(lines)
+        run.complete = run.complete and (reader.over or ends_with_answer(run))
+        session = as_string(reader.start.get("sessionId"))
         if session is None:
             problem = f"{str(source.path)!r} has no session.start record with a sessionId"
             raise TrajectoryError(problem, file=str(source.path))
-        yield run.freeze(
+        yield run.build(
             trajectory=session,
             session=session,
             format=self.format,
             files=(str(source.path),),
             agent="copilot-cli",
-            agent_version=string(reader.start.get("copilotVersion")),
+            agent_version=as_string(reader.start.get("copilotVersion")),
             model=reader.model,
-            cwd=string(record(reader.start.get("context")).get("cwd")),
+            cwd=as_string(as_dict(reader.start.get("context")).get("cwd")),
             usage=total_usage(reader.totals) or total_usage(step.usage for step in run.steps),
         )
 
@@ -80,7 +88,7 @@ class CopilotCli:
 class _Reader:
     """Reads the records of a session."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.start: dict[str, Any] = {}
         self.model: str | None = None
@@ -88,8 +96,8 @@ class _Reader:
         self.over = False
         """Whether the session was ended or broken off, and nothing came after it."""
         self._skills = CopilotSkills(run)
-        self._steps: dict[str, StepDraft] = {}
-        self._running: dict[str, CallDraft] = {}
+        self._steps: dict[str, StepBuilder] = {}
+        self._running: dict[str, CallBuilder] = {}
         """Commands still running, by the shell id that read_bash polls."""
         self._readers = {
             "session.start": self._session_start,
@@ -110,23 +118,23 @@ class _Reader:
         kind = entry.get("type")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
         self.over = kind in ("session.shutdown", "abort")
-        moment = epoch(entry.get("timestamp"))
-        self.run.seen_at(moment)
+        moment = as_epoch(entry.get("timestamp"))
+        self.run.include_time(moment)
         if reader is None:
             self.run.skipped[str(kind)] += 1
         else:
-            reader(line, moment, record(entry.get("data")))
+            reader(line, moment, as_dict(entry.get("data")))
 
     def _session_start(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         self.start = self.start or data
-        self.model = self.model or string(data.get("selectedModel"))
+        self.model = self.model or as_string(data.get("selectedModel"))
 
     def _model_change(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        self.model = self.model or string(data.get("newModel"))
+        self.model = self.model or as_string(data.get("newModel"))
 
     def _shutdown(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        for model in record(data.get("modelMetrics")).values():
-            usage = record(record(model).get("usage"))
+        for model in as_dict(data.get("modelMetrics")).values():
+            usage = as_dict(as_dict(model).get("usage"))
             self.totals.append(
                 usage_of_prompt(
                     usage.get("inputTokens"),
@@ -138,48 +146,52 @@ class _Reader:
             )
 
     def _system(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        shown = text(data.get("content"))
+        shown = text_of(data.get("content"))
         listing = add_available_skills(self.run, shown)
-        self.run.message(MAIN, "skill_listing" if listing else "system", shown, line)
+        self.run.add_message(MAIN, "skill_listing" if listing else "system", shown, line)
 
     def _notification(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        self.run.message(MAIN, "other", text(data.get("content")), line)
-        kind = record(data.get("kind"))
-        code = count(kind.get("exitCode"))
+        self.run.add_message(MAIN, "other", text_of(data.get("content")), line)
+        kind = as_dict(data.get("kind"))
+        code = as_count(kind.get("exitCode"))
         if kind.get("type") == "shell_completed" and code is not None:
             self._ended(kind.get("shellId"), code)
 
     def _user(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        typed = text(data.get("content"))
-        shown = self._skills.prompt(line, string(data.get("transformedContent")) or typed, typed)
+        typed = text_of(data.get("content"))
+        shown = self._skills.prompt(line, as_string(data.get("transformedContent")) or typed, typed)
         if shown is not None:
-            self.run.message(MAIN, "prompt", shown, line)
+            self.run.add_message(MAIN, "prompt", shown, line)
 
     def _skill_invoked(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
         self._skills.invoked(line, data)
 
     def _assistant(self, line: int, moment: float | None, data: dict[str, Any]) -> None:
-        key = string(data.get("messageId")) or f"line {line}"
+        key = as_string(data.get("messageId")) or f"line {line}"
         step = self._steps.get(key)
         if step is None:
-            step = self._steps[key] = self.run.step(MAIN, line, moment)
-            step.key = string(data.get("messageId"))
-        step.model = string(data.get("model"))
+            step = self._steps[key] = self.run.add_step(MAIN, line, moment)
+            step.key = as_string(data.get("messageId"))
+        step.model = as_string(data.get("model"))
         self.model = self.model or step.model
-        step.usage = Usage(output=count(data.get("outputTokens")))
+        step.usage = Usage(output=as_count(data.get("outputTokens")))
         for shown, parts in (
-            (text(data.get("content")), step.said),
-            (string(data.get("reasoningText")), step.reasoning),
+            (text_of(data.get("content")), step.texts),
+            (as_string(data.get("reasoningText")), step.reasoning),
         ):
             if shown and shown not in parts:
                 parts.append(shown)
-        for given in map(record, rows(data.get("toolRequests"))):
+        for given in map(as_dict, as_list(data.get("toolRequests"))):
             self._call(line, step, given.get("toolCallId"), given.get("name"), given)
 
-    def _call(self, line: int, step: StepDraft, key: Any, name: Any, given: dict[str, Any]) -> None:
+    def _call(
+        self, line: int, step: StepBuilder, key: Any, name: Any, given: dict[str, Any]
+    ) -> None:
         if self.run.find_call(key) is None:
-            arguments = record(given.get("arguments"))
-            call = self.run.call(step, string(key), string(name) or "unknown", arguments, line)
+            arguments = as_dict(given.get("arguments"))
+            call = self.run.add_call(
+                step, as_string(key), as_string(name) or "unknown", arguments, line
+            )
             polled = self._running.get(str(arguments.get("shellId")))
             if call.fields["action"] == "poll" and polled is not None:
                 call.fields["command"] = polled.fields.get("command")
@@ -198,10 +210,10 @@ class _Reader:
             self.run.skipped["tool.execution_complete without call"] += 1
             return
         if data.get("success") is not True:
-            message = text(record(data.get("error")).get("message"))
-            call.result = Result(text=message, line=line, ok=False)
+            message = text_of(as_dict(data.get("error")).get("message"))
+            call.result = ToolResult(text=message, line=line, ok=False)
             return
-        shown = text(record(data.get("result")).get("content"))
+        shown = text_of(as_dict(data.get("result")).get("content"))
         call.result = _result(call.fields["action"], shown, line)
         running = _RUNNING.match(shown)
         if running and call.fields["action"] == "shell":
@@ -213,19 +225,19 @@ class _Reader:
         """The exit status that a poll or a notification brings is that of the command."""
         command = self._running.get(str(shell))
         if command is not None and command.result is not None:
-            command.result = patched(command.result, exit_code=code, ok=code == 0)
+            command.result = replace(command.result, exit_code=code, ok=code == 0)
 
 
-def _result(action: str, shown: str, line: int) -> Result:
+def _result(action: str, shown: str, line: int) -> ToolResult:
     if action in {"shell", "poll"}:
         trailer = _TRAILER.search(shown)
         if trailer is None:
-            return Result(text=shown, line=line)
+            return ToolResult(text=shown, line=line)
         code = int(trailer[1])
-        return Result(
+        return ToolResult(
             text=shown, line=line, ok=code == 0, exit_code=code, clean=shown[: trailer.start()]
         )
     if action == "read":
-        clean, first = strip_numbers(shown) or (None, None)
-        return Result(text=shown, line=line, ok=True, clean=clean, first_line=first)
-    return Result(text=shown, line=line, ok=True)
+        clean, first = strip_line_numbers(shown) or (None, None)
+        return ToolResult(text=shown, line=line, ok=True, clean=clean, first_line=first)
+    return ToolResult(text=shown, line=line, ok=True)

@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft
-from skilljuror.parsers.raw_logs.coercion import string
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
+from skilljuror.parsers.raw_logs.coercion import as_string
 
 _CONTEXT = re.compile(
     r"<skill-context name=\"(?P<name>[^\"\n]{1,200})\">\n?(?P<text>.*?)(?:\n?</skill-context>|\Z)",
@@ -23,9 +23,9 @@ class CopilotSkills:
     """Tells one activation from the records that speak of it: `skill.invoked` with the body, and a
     user message that wraps the same body in `<skill-context>`, in either order."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
-        self._waiting: list[CallDraft] = []
+        self._waiting: list[CallBuilder] = []
         """Calls of the skill tool whose skill has not come yet."""
         self._ahead: Counter[str] = Counter()
         """Skill -> invocations told by a record (above 0) or by a wrapped text (below 0) alone."""
@@ -34,21 +34,21 @@ class CopilotSkills:
         self._typed: tuple[int, str] | None = None
         """(line, skill) of the latest slash command."""
 
-    def called(self, call: CallDraft) -> None:
+    def called(self, call: CallBuilder) -> None:
         """The skill tool was called."""
         self._waiting.append(call)
 
     def invoked(self, line: int, data: dict[str, Any]) -> None:
         """A record of an invocation; without a body the wrapped text is still to come."""
-        name = string(data.get("name")) or string(data.get("skillName"))
+        name = as_string(data.get("name")) or as_string(data.get("skillName"))
         if name is None:
             return
-        shown = string(data.get("content")) or self._texts.get(name)
+        shown = as_string(data.get("content")) or self._texts.get(name)
         if self._ahead[name] < 0:
             self._ahead[name] += 1
         elif shown:
             self._ahead[name] += 1
-            path = string(data.get("path")) or ""
+            path = as_string(data.get("path")) or ""
             self._deliver(line, name, shown, path.rpartition("/")[0] or None)
 
     def prompt(self, line: int, shown: str, typed: str) -> str | None:
@@ -82,14 +82,14 @@ class CopilotSkills:
             slash = None
         self._typed = None if slash else self._typed
         if base and base.rpartition("/")[2] == _tail(name):
-            self.run.root(base.rpartition("/")[0])
-        self.run.message(
+            self.run.add_skill_root(base.rpartition("/")[0])
+        self.run.add_message(
             MAIN, "skill_body", shown, line, skill=name, path=base,
             call_id=call.call_id if call else None, command_line=slash[0] if slash else None,
         )  # fmt: skip
 
 
-def _called(call: CallDraft) -> str:
+def _called(call: CallBuilder) -> str:
     return _tail(call.fields.get("skill") or "")
 
 

@@ -34,7 +34,7 @@ class Capture(Struct, frozen=True):
     equal before it."""
 
 
-class Choice(Struct, frozen=True):
+class CaptureDecision(Struct, frozen=True):
     """What becomes of a capture."""
 
     capture: Capture
@@ -57,7 +57,7 @@ class Choice(Struct, frozen=True):
         return f"{self.capture.trajectory}~{self.branch}"
 
 
-def capture(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
+def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
     """The light key of a parsed run; of one that no other can be a capture of (`alone`) there is
     nothing to compare, and its chain stays empty."""
     return Capture(
@@ -70,7 +70,7 @@ def capture(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capt
     )
 
 
-def choose(captures: Iterable[Capture]) -> list[Choice]:
+def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
     """One choice per capture, in the order given.
 
     Among the captures of one session the most native kind wins; within it a capture that
@@ -80,18 +80,18 @@ def choose(captures: Iterable[Capture]) -> list[Choice]:
     sessions: dict[str, list[int]] = {}
     for index, one in enumerate(given):
         sessions.setdefault(one.session, []).append(index)
-    choices: dict[int, Choice] = {}
+    choices: dict[int, CaptureDecision] = {}
     for group in sessions.values():
         choices.update(_choose_among(given, group))
     return [choices[index] for index in range(len(given))]
 
 
-def _choose_among(given: list[Capture], group: list[int]) -> dict[int, Choice]:
+def _choose_among(given: list[Capture], group: list[int]) -> dict[int, CaptureDecision]:
     best = min(given[index].native for index in group)
     native = [index for index in group if given[index].native == best]
     longest = sorted(native, key=lambda index: _rank(given[index]))
     kept: list[int] = []
-    choices: dict[int, Choice] = {}
+    choices: dict[int, CaptureDecision] = {}
     for index in longest:
         winner = next((other for other in kept if _is_prefix(given[index], given[other])), None)
         if winner is None:
@@ -99,7 +99,9 @@ def _choose_among(given: list[Capture], group: list[int]) -> dict[int, Choice]:
         else:
             choices[index] = _lost(given, index, winner, "another capture of the run holds it")
     for index in kept:
-        choices[index] = Choice(given[index], kept=True, branch=_branch(given, index, kept))
+        choices[index] = CaptureDecision(
+            given[index], kept=True, branch=_branch(given, index, kept)
+        )
     for index in group:
         if index not in choices:
             choices[index] = _lost(given, index, kept[0], "a more native log of the run was read")
@@ -116,8 +118,8 @@ def _is_prefix(short: Capture, long: Capture) -> bool:
     return not short.chain or short.chain[-1] == long.chain[len(short.chain) - 1]
 
 
-def _lost(given: list[Capture], index: int, winner: int, reason: str) -> Choice:
-    return Choice(given[index], kept=False, winner=given[winner].source, reason=reason)
+def _lost(given: list[Capture], index: int, winner: int, reason: str) -> CaptureDecision:
+    return CaptureDecision(given[index], kept=False, winner=given[winner].source, reason=reason)
 
 
 def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:

@@ -7,21 +7,21 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from skilljuror.parsers.atif.continuations import continuation
-from skilljuror.parsers.base import Found, Kin, Source
+from skilljuror.parsers.base import FoundSource, SessionLink, Source
 from skilljuror.parsers.claude_code.session import session_record
 from skilljuror.parsers.codex.rollout import parent_thread, session_meta
 from skilljuror.parsers.opencode import session_info
-from skilljuror.parsers.raw_logs.coercion import string
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.coercion import as_string
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
-Identify = Callable[[Path], Found]
+Identify = Callable[[Path], FoundSource]
 """Looks at a file that nobody asked for."""
 
-Member = tuple[int, Kin]
+Member = tuple[int, SessionLink]
 """(index into the found sources, kinship)."""
 
 
-def join_families(found: list[Found], identify: Identify) -> list[Found]:
+def join_session_files(found: list[FoundSource], identify: Identify) -> list[FoundSource]:
     """Attach children to heads as siblings. A child without its head stands alone.
 
     A file that the caller named brings its kin from the disk beside it.
@@ -51,7 +51,7 @@ def join_families(found: list[Found], identify: Identify) -> list[Found]:
     ]
 
 
-def _members(found: list[Found]) -> list[Member]:
+def _members(found: list[FoundSource]) -> list[Member]:
     """The kinship of each; a head that another file says it goes on in is that one's child."""
     kin = {index: one.kin for index, one in enumerate(found) if one.kin is not None}
     heads = {found[index].source.path: index for index, one in kin.items() if one.member is None}
@@ -70,7 +70,7 @@ def _members(found: list[Found]) -> list[Member]:
 
 
 def _heads(
-    found: list[Found], members: Iterable[Member]
+    found: list[FoundSource], members: Iterable[Member]
 ) -> dict[tuple[str | None, str], list[int]]:
     """Heads by format and session; copies of one session are several heads."""
     heads: dict[tuple[str | None, str], list[int]] = {}
@@ -81,7 +81,7 @@ def _heads(
 
 
 def _join_moved(
-    found: list[Found],
+    found: list[FoundSource],
     heads: dict[tuple[str | None, str], list[int]],
     joined: dict[int, dict[str, Path]],
 ) -> set[int]:
@@ -103,7 +103,7 @@ def _join_moved(
     return taken
 
 
-def _roots(members: Iterable[Kin]) -> dict[str, str]:
+def _roots(members: Iterable[SessionLink]) -> dict[str, str]:
     return {kin.member: kin.session for kin in members if kin.member}
 
 
@@ -116,7 +116,7 @@ def _root(session: str, roots: dict[str, str]) -> str:
     return session
 
 
-def _nearest(found: list[Found], group: list[int], path: Path) -> int:
+def _nearest(found: list[FoundSource], group: list[int], path: Path) -> int:
     """The head that shares the longest path with a child; the first one of equals."""
     return max(group, key=lambda index: (_shared(found[index].source.path, path), -index))
 
@@ -137,7 +137,7 @@ def _add(children: dict[str, Path], member: str, path: Path) -> None:
         children[member] = path
 
 
-def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> None:
+def _add_near(head: FoundSource, children: dict[str, Path], identify: Identify) -> None:
     """Add kin of a named file that lie beside it."""
     kin = head.kin
     if kin is None or head.format is None:
@@ -156,7 +156,7 @@ def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> Non
             children[str(path)] = path
 
 
-def _near(head: Found, format: str, identify: Identify) -> Iterator[Found]:
+def _near(head: FoundSource, format: str, identify: Identify) -> Iterator[FoundSource]:
     """Files of a format near a named one, and near those that it goes on in."""
     seen = {head.source.path}
     waiting = [(head, neighbours(format, head.source.path))]
@@ -174,7 +174,7 @@ def _near(head: Found, format: str, identify: Identify) -> Iterator[Found]:
                 waiting.append((other, more))
 
 
-def _following(one: Found) -> list[Path]:
+def _following(one: FoundSource) -> list[Path]:
     """The file that one says it goes on in, where it is there, and no link out of the folder."""
     path = one.kin.goes_on if one.kin else None
     if path is None or not path.is_file() or path.is_symlink():
@@ -183,7 +183,7 @@ def _following(one: Found) -> list[Path]:
     return [path] if inside else []
 
 
-def _with_siblings(one: Found, children: dict[str, Path]) -> Found:
+def _with_siblings(one: FoundSource, children: dict[str, Path]) -> FoundSource:
     if not children:
         return one
     return replace(one, source=replace(one.source, siblings=tuple(sorted(children.values()))))
@@ -193,13 +193,13 @@ _SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80}
 _PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
 
 
-def kin_of(format: str, source: Source) -> Kin | None:
+def kin_of(format: str, source: Source) -> SessionLink | None:
     """The kinship of a source; None for formats whose runs are single files."""
     finder = _FINDERS.get(format)
     return finder(source) if finder else None
 
 
-def session_of(format: str, source: Source, kin: Kin | None) -> str | None:
+def session_of(format: str, source: Source, kin: SessionLink | None) -> str | None:
     """The session that the first bytes of a source name, which is of that kin."""
     if kin is not None and format != "atif":
         return kin.session
@@ -238,57 +238,57 @@ _NEIGHBOURS = {
 """format -> (how many folders up, pattern below it)."""
 
 
-def _claude(source: Source) -> Kin | None:
+def _claude(source: Source) -> SessionLink | None:
     entry = session_record(source.head)
-    session = string(entry.get("sessionId"))
+    session = as_string(entry.get("sessionId"))
     if session is None:
         return None
     sidechain = entry.get("isSidechain") is True
-    return Kin(session, string(entry.get("agentId")) if sidechain else None)
+    return SessionLink(session, as_string(entry.get("agentId")) if sidechain else None)
 
 
-def _codex(source: Source) -> Kin | None:
+def _codex(source: Source) -> SessionLink | None:
     meta = session_meta(source.head)
-    thread = string(meta.get("id"))
+    thread = as_string(meta.get("id"))
     if thread is None:
         return None
     parent = parent_thread(meta)
     if parent is None:
-        return Kin(thread)
-    return Kin(string(meta.get("session_id")) or parent, thread)
+        return SessionLink(thread)
+    return SessionLink(as_string(meta.get("session_id")) or parent, thread)
 
 
-def _gemini(source: Source) -> Kin | None:
-    first = peek(source.head).first
-    session = string(first.get("sessionId"))
+def _gemini(source: Source) -> SessionLink | None:
+    first = parse_head(source.head).first
+    session = as_string(first.get("sessionId"))
     if session is None:
         return None
     if first.get("kind") == "subagent":
-        return Kin(source.path.parent.name, session)
-    return Kin(session)
+        return SessionLink(source.path.parent.name, session)
+    return SessionLink(session)
 
 
-def _atif(source: Source) -> Kin | None:
+def _atif(source: Source) -> SessionLink | None:
     match = _PART.match(source.path.stem)
     stem = match[1] if match else source.path.stem
     member = source.path.stem if match else None
-    return Kin(str(source.path.parent / stem), member, continuation(source.path))
+    return SessionLink(str(source.path.parent / stem), member, continuation(source.path))
 
 
-def _openhands(source: Source) -> Kin | None:
+def _openhands(source: Source) -> SessionLink | None:
     """A folder of one event per file, named by number."""
     path = source.path
     if path.parent.name != "events" or not path.stem.isdecimal():
         return None
-    return Kin(str(path.parent), None if path.stem == "0" else path.stem)
+    return SessionLink(str(path.parent), None if path.stem == "0" else path.stem)
 
 
-def _opencode(source: Source) -> Kin | None:
+def _opencode(source: Source) -> SessionLink | None:
     info = session_info(source.head)
-    session, parent = string(info.get("id")), string(info.get("parentID"))
+    session, parent = as_string(info.get("id")), as_string(info.get("parentID"))
     if session is None:
         return None
-    return Kin(parent, session) if parent else Kin(session)
+    return SessionLink(parent, session) if parent else SessionLink(session)
 
 
 _FINDERS = {

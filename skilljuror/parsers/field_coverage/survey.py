@@ -14,18 +14,18 @@ from typing import Literal
 from msgspec import Struct
 
 from skilljuror.errors import TrajectoryError, UsageError
-from skilljuror.parsers.base import Found, Source
+from skilljuror.parsers.base import FoundSource, Source
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.field_coverage.log_copy import (
     WHOLE,
+    Change,
     CopiedLog,
-    How,
     Occurrence,
-    Outcome,
+    ParseOutcome,
     files_of,
 )
-from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, shape
-from skilljuror.parsers.raw_logs.file_head import head_of
+from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, value_type
+from skilljuror.parsers.raw_logs.file_head import read_head
 from skilljuror.parsers.read import parser
 
 Reading = Literal["observed", "routes", "ignored"]
@@ -105,14 +105,14 @@ def _sources(paths: Sequence[Path], format: str) -> list[Source]:
     return sources
 
 
-def _is_of(found: Found, format: str) -> bool:
+def _is_of(found: FoundSource, format: str) -> bool:
     """Whether a format reads a source: it claims it alone, or among others and was asked for."""
     if found.format is not None:
         return found.format == format
     path = found.source.path
     if not path.exists():
         return False
-    return parser(format).sniff(Source(path, head_of(path) if path.is_file() else b""))
+    return parser(format).sniff(Source(path, read_head(path) if path.is_file() else b""))
 
 
 class _Tried:
@@ -162,7 +162,7 @@ class _Survey:
             for field, _, value in log.values():
                 tried = self.fields.setdefault(field, _Tried())
                 tried.occurrences += 1
-                tried.shapes[shape(value)] += 1
+                tried.shapes[value_type(value)] += 1
             log.shorten()
             before = log.outcome()
             if before.problems:
@@ -213,13 +213,13 @@ def _told(field: Field, tried: _Tried) -> FieldCoverage:
 class _Experiment:
     """Changes a log and compares what comes out."""
 
-    def __init__(self, log: CopiedLog, before: Outcome) -> None:
+    def __init__(self, log: CopiedLog, before: ParseOutcome) -> None:
         self.log = log
         self.before = before
         self._told = before.told()
         self._weight = before.weight()
 
-    def reading(self, field: Field, places: list[Occurrence], how: How) -> Reading | None:
+    def reading(self, field: Field, places: list[Occurrence], how: Change) -> Reading | None:
         """What one field turns out to be by one kind of change; None without a difference."""
         whole = field.path == WHOLE
         after = self.log.changed(places, "out" if whole else how)
@@ -229,7 +229,7 @@ class _Experiment:
             return "observed"
         return "routes" if how == "out" else self._difference(after)
 
-    def readings(self, fields: Fields, how: How) -> dict[Field, Reading]:
+    def readings(self, fields: Fields, how: Change) -> dict[Field, Reading]:
         """The fields that make a difference, found by halving those that together make one."""
         if not fields:
             return {}
@@ -245,7 +245,7 @@ class _Experiment:
         found = self.readings(dict(items[:middle]), how)
         return found | self.readings(dict(items[middle:]), how)
 
-    def _difference(self, after: Outcome) -> Reading:
+    def _difference(self, after: ParseOutcome) -> Reading:
         """Whether another value shows in the result, or only lets less of the log be read."""
         if len(after.runs) < len(self.before.runs):
             return "routes"

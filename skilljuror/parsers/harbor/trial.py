@@ -15,11 +15,11 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult
 from skilljuror.models.ingest import UnloggedTrial
 from skilljuror.models.trajectory import Outcome, Trajectory, Usage
-from skilljuror.parsers.base import Found, Source
-from skilljuror.parsers.discovery.deduplication import capture, choose
+from skilljuror.parsers.base import FoundSource, Source
+from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.harbor.result import in_local_time, is_trial, read_result
-from skilljuror.parsers.raw_logs.coercion import rest
+from skilljuror.parsers.raw_logs.coercion import remainder
 from skilljuror.parsers.read import parser, read
 
 SLACK_SECONDS = 60.0
@@ -82,14 +82,14 @@ def why_unlogged(source: Source) -> str:
     return f"none of its {logs} logs holds a run of its agent in the time of the trial"
 
 
-def _logs(folder: Path) -> list[Found]:
+def _logs(folder: Path) -> list[FoundSource]:
     """Every log of the agent, of all steps of a multi-step trial."""
     homes = [folder / "agent", *sorted(folder.glob("steps/*/agent"))]
     found = discover([home for home in homes if home.is_dir()])
     return [one for one in found if one.format not in {None, HarborTrial.format}]
 
 
-def _most_native(logs: list[Found], warnings: list[str]) -> list[Trajectory]:
+def _most_native(logs: list[FoundSource], warnings: list[str]) -> list[Trajectory]:
     """The runs of the most native kind of log that can be read, the longest first."""
     failures: list[TrajectoryError] = []
     ranks = sorted({parser(one.format or "").native for one in logs})
@@ -106,7 +106,7 @@ def _most_native(logs: list[Found], warnings: list[str]) -> list[Trajectory]:
     return []
 
 
-def _try(one: Found, failures: list[TrajectoryError]) -> list[tuple[str, Trajectory]]:
+def _try(one: FoundSource, failures: list[TrajectoryError]) -> list[tuple[str, Trajectory]]:
     try:
         runs = list(read(one.source, one.format or ""))
     except TrajectoryError as failure:
@@ -116,7 +116,7 @@ def _try(one: Found, failures: list[TrajectoryError]) -> list[tuple[str, Traject
 
 
 def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:
-    choices = choose(capture(path, run) for path, run in runs)
+    choices = deduplicate(capture_of(path, run) for path, run in runs)
     kept = [run for (_, run), choice in zip(runs, choices, strict=True) if choice.kept]
     return sorted(kept, key=lambda run: (-len(run.steps), run.trajectory))
 
@@ -150,7 +150,7 @@ def _usage(result: HarborResult) -> Usage | None:
     if result.input_tokens is None and result.output_tokens is None:
         return None
     return Usage(
-        input=rest(result.input_tokens, result.cached_tokens),
+        input=remainder(result.input_tokens, result.cached_tokens),
         cache_read=result.cached_tokens,
         output=result.output_tokens,
         cost_usd=result.cost_usd,

@@ -17,8 +17,7 @@ from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import load_build, source_of
 from skilljuror.pipeline.construction.builds import builds_at, refresh_builds
 from skilljuror.pipeline.construction.target import RECORD, VARIANTS
-from skilljuror.pipeline.workers.pool import each
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.stats.rates import wilson
 
 SOURCE = "origin"
@@ -247,7 +246,7 @@ def _measured(
     largest_first = sorted(twins, reverse=True)
     groups = {twins[key][0]: [one.build for one in twins[key]] for key in largest_first}
     done = 0
-    for first, report in each(_assay_one, groups, min(jobs, len(groups))):
+    for first, report in map_unordered(_assay_one, groups, min(jobs, len(groups))):
         done += len(groups[first])
         progress(Progress("assay", done, len(work), report.name))
         yield groups[first], report

@@ -19,10 +19,10 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.construction.audit import audit, excuse, inherit
+from skilljuror.pipeline.construction.audit import audit, inherit, waive_declared
 from skilljuror.pipeline.construction.manifest import manifest, plan_from_json, plan_to_json
 from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD, VARIANTS, safe_target
-from skilljuror.pipeline.workers.pool import each, rarely_collected
+from skilljuror.pipeline.workers import infrequent_gc, map_unordered
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
@@ -50,9 +50,9 @@ def build_source(
     options = dict(options or {})
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    with rarely_collected(), fresh_dir(place) as staging:
+    with infrequent_gc(), fresh_dir(place) as staging:
         work = Work(bundle, staging)
-        for transform in in_order(variants):
+        for transform in transforms_in_order(variants):
             work.by_plan(transform, options)
         return work.finish("plan", options)
 
@@ -127,7 +127,7 @@ class Work:
         judged = audit(self.made[step.parent], variant, step.kind, step.policy)
         if step.parent != "source" and judged.verdict != "pass":
             judged = inherit(judged, audit(source, variant, step.kind, step.policy))
-        judged = excuse(judged, step.expected)
+        judged = waive_declared(judged, step.expected)
         for result in judged.results:
             yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
 
@@ -149,7 +149,7 @@ def build_many(
         (name, source, target / name, tuple(variants), dict(options or {}))
         for name, source in zip(names_of(sources), sources, strict=True)
     ]
-    for task, done in each(_build_task, tasks, jobs):
+    for task, done in map_unordered(_build_task, tasks, jobs):
         yield task[0], done
 
 
@@ -176,7 +176,7 @@ def names_of(sources: Sequence[Path]) -> list[str]:
     return names
 
 
-def in_order(variants: Sequence[str]) -> Iterator[Transform]:
+def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
     """The transforms asked for, each after the one it is made from."""
     done: set[str] = {"source"}
     wanted = list(dict.fromkeys(variants))

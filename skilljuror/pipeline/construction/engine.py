@@ -14,7 +14,12 @@ from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.files import fresh_dir, write_jsonl
 from skilljuror.llm import ModelAnswer, ModelChoice, ModelClient
 from skilljuror.models.build import BuildRecord
-from skilljuror.pipeline.construction.build import DEFAULT_VARIANTS, Work, in_order, names_of
+from skilljuror.pipeline.construction.build import (
+    DEFAULT_VARIANTS,
+    Work,
+    names_of,
+    transforms_in_order,
+)
 from skilljuror.pipeline.construction.target import safe_target
 from skilljuror.transforms.base import Transform
 from skilljuror.transforms.llm.assign import Assigned
@@ -55,7 +60,7 @@ def build_with_model(
     with fresh_dir(place) as staging:
         work = Work(bundle, staging)
         maker = Maker(mode, client)
-        for transform in in_order(variants):
+        for transform in transforms_in_order(variants):
             maker.make(work, transform)
         write_jsonl(staging / CALLS, client.answers)
         return work.finish(mode, maker.options())

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import msgspec
 
 from skilljuror.errors import StudyError
-from skilljuror.knowledge.classes import resource_class
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.build import FileDigest, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateVerdict
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
 from skilljuror.tokens import count
 
 READ_LIMIT = 25_000
@@ -60,12 +60,11 @@ def feasibility(tokens: int) -> Feasibility:
 
 def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
     text = read_text(blob)
-    kind = resource_class(path, blob)
     return FileDigest(
         path=path,
         sha256=blob.sha256,
         size=len(blob.data),
-        resource_class=kind if root or kind != "root" else "support",
+        resource_class="root" if root else resource_class(path, blob),
         executable=blob.executable,
         lines=len(text.lines) if text else None,
         tokens=_tokens(blob) if text else None,

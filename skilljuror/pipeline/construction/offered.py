@@ -6,9 +6,9 @@ from pathlib import Path
 from skilljuror import tokens
 from skilljuror.bundles import load_bundle
 from skilljuror.files import StudyFolder, read_rows
-from skilljuror.knowledge.classes import resource_class
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.resource_class import resource_class
 from skilljuror.models.study import TrialRecord
 
 NOTHING_OFFERED = SkillManifest()
@@ -23,7 +23,7 @@ def manifest_of(skills: Path, root: str | None, variant: str | None) -> SkillMan
         skill, _, inside = path.partition("/")
         if inside:
             text = blob.text
-            kind = resource_class(path, blob)
+            kind = resource_class(inside, blob)
             counted = None if text is None else tokens.count(text)
             resources.append(Resource(skill, inside, kind, text, counted))
     names = tuple(sorted({skill.directory for skill in bundle.skills}))

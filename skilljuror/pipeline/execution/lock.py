@@ -13,7 +13,7 @@ from typing import IO
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder
 from skilljuror.harnesses.sandbox import remove_tree
-from skilljuror.pipeline.execution.worker import STAGING
+from skilljuror.pipeline.execution.trial import STAGING
 
 SCRATCH = "skilljuror-run-"
 _WAIT = 12.0

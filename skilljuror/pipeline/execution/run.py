@@ -2,11 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from difflib import get_close_matches
-from multiprocessing import Pipe
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,7 +12,7 @@ from msgspec import Struct
 from skilljuror import __version__
 from skilljuror.agents import AGENTS
 from skilljuror.bundles import load_bundle
-from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
+from skilljuror.errors import GateError, StudyError, UsageError
 from skilljuror.files import (
     StudyFolder,
     digest_json,
@@ -39,9 +37,8 @@ from skilljuror.pipeline.construction.assay import Planting, keep_assays
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD
 from skilljuror.pipeline.execution.lock import only_run, workers_lock
-from skilljuror.pipeline.execution.worker import Place, enter, run_trial
-from skilljuror.pipeline.workers.pool import ctrl_c_later, workers
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.execution.trial import RunSetup, run_trial, stop_trial
+from skilljuror.pipeline.workers import Listener, Progress, silent, worker_pool
 from skilljuror.registry import resolve
 from skilljuror.studies import changed_fields, freeze, load_study
 from skilljuror.transforms import TRANSFORMS
@@ -102,8 +99,8 @@ def run_study(
     with only_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_not_followed(run)]
         before = _finished(run)
-        place = Place(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
-        interrupted = _build_and_run(run, place, before.keys(), max(jobs, 1), notes)
+        setup = RunSetup(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
+        interrupted = _build_and_run(run, setup, before.keys(), max(jobs, 1), notes)
         finished = _finished(run)
     return RunSummary(
         folder=str(folder),
@@ -225,7 +222,7 @@ def _finished(run: _Run) -> dict[str, str]:
 
 
 def _build_and_run(
-    run: _Run, place: Place, there: Collection[str], jobs: int, notes: list[str]
+    run: _Run, setup: RunSetup, there: Collection[str], jobs: int, notes: list[str]
 ) -> bool:
     """Build what is not built, run what is not there; True when a person stopped it."""
     try:
@@ -233,7 +230,7 @@ def _build_and_run(
         if sites := run.plan.config.build.assay:
             _assay(run, builds, sites, jobs)
         pending = [_job(run, builds, one) for one in run.plan.trials if one.trial not in there]
-        _run_all(run, place, pending, jobs)
+        _run_all(run, setup, pending, jobs)
     except KeyboardInterrupt:
         return True
     return False
@@ -342,47 +339,12 @@ def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: Planne
     )
 
 
-def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> None:
-    """Run trials in order, `jobs` at a time."""
+def _run_all(run: _Run, setup: RunSetup, pending: list[TrialJob], jobs: int) -> None:
+    """Run trials in order, `jobs` at a time, each worker handed one by one."""
     planned = len(run.plan.trials)
-    there = planned - len(pending)
-    run.listener(Progress("run", there, planned))
-    try:
-        with _crew(place, min(jobs, len(pending)) or 1) as pool:
-            for done, record in enumerate(_in_order(pool, pending, jobs), there + 1):
-                note = f"{record.trial}: {record.status}"
-                run.listener(Progress("run", done, planned, note))
-    except BrokenProcessPool as error:
-        raise HarnessError(
-            "a worker process died (out of memory?), its trial is not counted;"
-            " finished trials are kept: run again, with fewer jobs if memory is short"
-        ) from error
-
-
-@contextmanager
-def _crew(place: Place, jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that stop at once when the block ends badly or this process dies."""
-    reader, writer = Pipe(duplex=False)
-    with reader, writer, workers(jobs, enter, (place, reader)) as pool:
-        try:
-            yield pool
-        except BaseException:
-            writer.close()
-            raise
-
-
-def _in_order(
-    pool: ProcessPoolExecutor, pending: list[TrialJob], jobs: int
-) -> Iterator[TrialRecord]:
-    """Records as trials finish; never more trials handed out than run at a time."""
-    queue = iter(pending)
-    waiting: set[Future[TrialRecord]] = set()
-    while True:
-        while len(waiting) < jobs and (job := next(queue, None)):
-            with ctrl_c_later():
-                waiting.add(pool.submit(run_trial, job))
-        if not waiting:
-            return
-        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in ready:
-            yield future.result()
+    before = planned - len(pending)
+    run.listener(Progress("run", before, planned))
+    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
+        records = pool.map_unordered(partial(run_trial, setup), pending, queued=1)
+        for done, (_, record) in enumerate(records, before + 1):
+            run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}"))

@@ -14,8 +14,13 @@ from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.discovery.deduplication import Capture, Choice, capture, choose
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.deduplication import (
+    Capture,
+    CaptureDecision,
+    capture_of,
+    deduplicate,
+)
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.harbor.result import is_trial
 from skilljuror.parsers.harbor.trial import HarborTrial, unlogged, why_unlogged
@@ -42,7 +47,7 @@ _LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
 class LogGroup(Struct, frozen=True):
     """Sources that may be captures of one run; one unit of work."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundSource, ...]
     """The sources, each claimed by a format."""
 
     @property
@@ -97,9 +102,9 @@ def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> I
                 yield LogEvents(choice.capture.source, found_events)
 
 
-def group_captures(found: Iterable[Found]) -> list[LogGroup]:
+def group_captures(found: Iterable[FoundSource]) -> list[LogGroup]:
     """Sources grouped by the session their first bytes name; in order of the first of each."""
-    groups: dict[str, list[Found]] = {}
+    groups: dict[str, list[FoundSource]] = {}
     for one in found:
         groups.setdefault(session_hint(one), []).append(one)
     return [LogGroup(tuple(members)) for members in groups.values()]
@@ -108,7 +113,7 @@ def group_captures(found: Iterable[Found]) -> list[LogGroup]:
 class _Place(Struct, frozen=True):
     """A run that was parsed and is not held."""
 
-    found: Found
+    found: FoundSource
     """Its source."""
     at: int
     """Its number among the runs of the source."""
@@ -129,7 +134,7 @@ def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
         yield tuple(portion)
 
 
-def ready() -> None:
+def preload() -> None:
     """Load what reading takes."""
     for name in FORMATS:
         parser(name)
@@ -153,7 +158,7 @@ def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) ->
     return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone))
 
 
-def session_hint(found: Found) -> str:
+def session_hint(found: FoundSource) -> str:
     """The session that a source's first bytes name; its path where they name none."""
     return found.session or str(found.source.path)
 
@@ -173,7 +178,9 @@ def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow]
     return [_settled(row, lost, winners) for row in rows], counted
 
 
-def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory | _Place]]]:
+def _runs(
+    group: LogGroup,
+) -> tuple[list[SourceRow], list[tuple[CaptureDecision, Trajectory | _Place]]]:
     """A row per file, and every run in the group with what becomes of it.
 
     Captures that are big together are not held together: of those only places are told.
@@ -186,12 +193,12 @@ def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajecto
         runs, row = _parse(found)
         rows.append(row)
         alone = len(group.found) == len(runs) == 1
-        captures.extend([capture(row.path, run, alone=alone) for run in runs])
+        captures.extend([capture_of(row.path, run, alone=alone) for run in runs])
         parsed.extend(runs if held else (_Place(found, at) for at in range(len(runs))))
-    return rows, list(zip(choose(captures), parsed, strict=True))
+    return rows, list(zip(deduplicate(captures), parsed, strict=True))
 
 
-def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
+def _kept(choice: CaptureDecision, parsed: Trajectory | _Place) -> Trajectory:
     """A run to count, under the key of its branch; parsed again where it was not held."""
     if isinstance(parsed, _Place):
         runs = read(parsed.found.source, parsed.found.format or "")
@@ -199,7 +206,7 @@ def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
     return replace(parsed, trajectory=choice.key)
 
 
-def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
+def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
     path, name = str(found.source.path), found.format or ""
     try:
         runs = list(read(found.source, name))
@@ -209,7 +216,7 @@ def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
     return runs, SourceRow(path, "parsed", name, reason, found.size)
 
 
-def _without_run(found: Found, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
+def _without_run(found: FoundSource, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
     """The row of a source, and its trial where it is the folder of one that left no run."""
     if found.format != HarborTrial.format or row.reason is None:
         return row, None

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.transforms.disclosure.file_layout import Layout
 from skilljuror.transforms.editing.links import (
@@ -116,7 +116,7 @@ class Moves:
 
 def _page_anchors(page: Page) -> Iterator[tuple[int, str]]:
     """(0-based line of the flat file, anchor on the page) of each copied heading."""
-    document = document_of(tuple(page.lines))
+    document = markdown_index(tuple(page.lines))
     names = anchors([one.title for one in document.headings])
     by_line = {one.start: name for one, name in zip(document.headings, names, strict=True)}
     place = 0

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.generated.line_grammar import made_heading
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.generated.line_grammar import template_of_heading
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import Document, Heading
-from skilljuror.knowledge.generated.embedded_files import Embedded, embedded_files
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, Heading
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.tokens import estimate
 
 GROUP_TOKENS = 1_200
@@ -82,11 +82,11 @@ class Group:
 class FlatSkill:
     """A flat SKILL.md, taken apart."""
 
-    def __init__(self, path: str, document: Document) -> None:
+    def __init__(self, path: str, document: MarkdownIndex) -> None:
         self.path = path
         self.document = document
         self.lines = document.lines
-        self.embedded: tuple[Embedded, ...] = embedded_files(document)
+        self.embedded: tuple[EmbeddedFile, ...] = embedded_files(document)
         self.taken = [(file.heading.start, file.stop) for file in self.embedded]
         self.headings: tuple[Heading, ...] = tuple(
             one
@@ -166,7 +166,7 @@ class FlatSkill:
         found = [
             one.start
             for one in self.headings
-            if one.start > last and one.level == 1 and made_heading(one.title) == "shared"
+            if one.start > last and one.level == 1 and template_of_heading(one.title) == "shared"
         ]
         return found[-1] if found else len(self.lines)
 

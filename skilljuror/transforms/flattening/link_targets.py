@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import Document, document_of
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution
 from skilljuror.transforms.editing.links import (
     is_local,
@@ -52,7 +52,7 @@ class Places:
         pages: _Pages = {}
         inside: _Anchors = {}
         for page in self._pages:
-            document = document_of(tuple(page.lines))
+            document = markdown_index(tuple(page.lines))
             titles = anchors([one.title for one in document.headings])
             names = dict(zip((one.start for one in document.headings), titles, strict=True))
             for path, (where, line) in self._shown.items():
@@ -62,7 +62,7 @@ class Places:
         return pages, inside
 
 
-def linked(pages: Sequence[Page], places: Places, sources: Sources) -> list[PlannedFile]:
+def linked(pages: Sequence[Page], places: Places, sources: BundleTexts) -> list[PlannedFile]:
     """The pages with the local links of their prose pointing at where things stand now."""
     found = []
     for page in pages:
@@ -74,14 +74,14 @@ def linked(pages: Sequence[Page], places: Places, sources: Sources) -> list[Plan
     return found
 
 
-def _relinked(piece: Copy, page: Page, places: Places, sources: Sources) -> Copy:
+def _relinked(piece: Copy, page: Page, places: Places, sources: BundleTexts) -> Copy:
     if piece.end < piece.start or page.is_fenced(piece):
         return piece
     changes = tuple(_changes(piece, page, places, sources.document(piece.source)))
     return Copy(piece.source, piece.start, piece.end, piece.shift, changes) if changes else piece
 
 
-def _changes(piece: Copy, page: Page, places: Places, document: Document) -> Iterator[Substitution]:
+def _changes(piece: Copy, page: Page, places: Places, document: MarkdownIndex) -> Iterator[Substitution]:
     def rewrite(target: str) -> str | None:
         return _moved(target, piece.source, page.path, places)
 

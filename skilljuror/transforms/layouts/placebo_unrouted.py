@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.generated.line_grammar import is_generated
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.generated.line_grammar import template_of_line
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
@@ -59,11 +59,11 @@ class UnroutedPlacebo:
 
 def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
     """The lines (0-based) of the table and of the pointers to what left."""
-    prose = document_of(lines).prose
+    prose = markdown_index(lines).prose
     table = _table(lines)
     yield from table
     for number, line in enumerate(lines[skip:], skip):
-        if number not in table and number in prose and is_generated(line) == "row-next":
+        if number not in table and number in prose and template_of_line(line) == "row-next":
             yield number
 
 
@@ -81,7 +81,7 @@ def _table(lines: tuple[str, ...]) -> range:
 
 
 def _is_row(line: str) -> bool:
-    return line == TEMPLATES["routing-lead"] or (is_generated(line) or "").startswith("row-")
+    return line == TEMPLATES["routing-lead"] or (template_of_line(line) or "").startswith("row-")
 
 
 def _pieces(

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob, Bundle
@@ -69,7 +69,7 @@ def flat_brief(source: Bundle) -> Brief:
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
     made = render(plan, source)
-    document = Document(_lines(root, made[root]))
+    document = MarkdownIndex(_lines(root, made[root]))
     aside = {*plan.sidecars.values(), *plan.dropped}
     shown = {
         path: blob.text or ""

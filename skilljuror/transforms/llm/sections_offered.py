@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.knowledge.generated.embedded_files import KINDS, Embedded
+from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES, EmbeddedFile
 from skilljuror.transforms.disclosure.sections import FlatSkill, Group, Range, Section
 
 PART_TOKENS = 300
@@ -36,7 +36,7 @@ class Movable:
 
     def __init__(self, flat: FlatSkill) -> None:
         self.flat = flat
-        self.documents: dict[str, Embedded] = {
+        self.documents: dict[str, EmbeddedFile] = {
             f"d{number}": file for number, file in enumerate(_documents(flat), start=1)
         }
         """Carried files that are read, not run: they keep their text whole and want a trigger."""
@@ -92,8 +92,8 @@ def _headed(heads: Sequence[Group], group: Group) -> Group:
     return Group(ranges, heads[0].title, heads[0].path, group.tokens, unit=group.unit)
 
 
-def _documents(flat: FlatSkill) -> Iterator[Embedded]:
-    return (file for file in flat.embedded if not file.heading.title.startswith(KINDS[0]))
+def _documents(flat: FlatSkill) -> Iterator[EmbeddedFile]:
+    return (file for file in flat.embedded if not file.heading.title.startswith(MARKER_PHRASES[0]))
 
 
 def _groups(flat: FlatSkill) -> list[Group]:

@@ -5,13 +5,13 @@ from skilljuror.judge.replay.timeline import (
     call_text,
     timeline,
 )
-from skilljuror.models.trajectory import Call, Message, Result, Step
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult
 from tests.support.metric_contexts import trajectory
 
 
 def shell(command, output=None, action="shell", **fields):
-    result = None if output is None else Result(text=output, line=1)
-    return Call(
+    result = None if output is None else ToolResult(text=output, line=1)
+    return ToolCall(
         call_id=None, name="x", action=action, line=1, command=command, result=result, **fields
     )
 

@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.judge.replay.timeline import AgentAction
 from skilljuror.judge.signals.restatement import RestatementDetector, stem, stems
-from skilljuror.models.trajectory import Call, Step
+from skilljuror.models.trajectory import Step, ToolCall
 
 STEP = Step(agent="main", index=2, line=9)
 OUTPUT = ["Installed 6 hooks for the editor", "Shadow session open", "created: 5"]
@@ -59,7 +59,7 @@ def test_a_failure_is_taken_up_in_a_word():
 def test_a_call_restates_nothing_and_ends_the_chance():
     detector = RestatementDetector(frozenset())
     detector.finish(0, OUTPUT, [], failed=False)
-    call = Call(call_id=None, name="bash", action="shell", line=1, command="ls")
+    call = ToolCall(call_id=None, name="bash", action="shell", line=1, command="ls")
     detector.act(AgentAction(STEP, call, "hooks installed"), clock=3)
     detector.act(AgentAction(STEP, None, "The hooks are installed."), clock=4)
     assert detector.restatements == {}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skilljuror import tokens
 from skilljuror.errors import MissingDependency
 from skilljuror.metrics.process import step_texts
-from skilljuror.pipeline.ingestion import counting
+from skilljuror.pipeline.ingestion import token_counts
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.support import goldens, places
@@ -78,24 +78,24 @@ def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
 
 def test_a_text_is_counted_once_however_often_it_comes():
     (trajectory,) = goldens.trajectories("claude-session/skill-call")
-    counting._counts.clear()
-    first = counting.step_tokens(trajectory)
-    held = dict(counting._counts)
+    token_counts._counts.clear()
+    first = token_counts.step_tokens(trajectory)
+    held = dict(token_counts._counts)
     texts = {part for step in trajectory.steps for part in step_texts(step)}
     assert len(held) == len(texts)
-    assert counting.step_tokens(trajectory) == first
-    assert counting._counts == held
+    assert token_counts.step_tokens(trajectory) == first
+    assert token_counts._counts == held
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(counting, "KEPT", 3)
+    monkeypatch.setattr(token_counts, "CACHED_TEXTS", 3)
     (trajectory,) = goldens.trajectories("codex-rollout/skill-read")
     expected = {
         (step.agent, step.index): sum(map(tokens.count, step_texts(step)))
         for step in trajectory.steps
     }
-    assert counting.step_tokens(trajectory) == expected
-    assert 0 < len(counting._counts) <= 3
+    assert token_counts.step_tokens(trajectory) == expected
+    assert 0 < len(token_counts._counts) <= 3
 
 
 def test_an_estimate_is_refused(monkeypatch, tmp_path):

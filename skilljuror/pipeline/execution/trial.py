@@ -1,22 +1,17 @@
 """One trial in a worker process: run it, stage its folder, rename it into place.
 
-A worker stops at once when its study's process stops or dies: both hold the ends of a pipe,
-and the end of the pipe is the order to stop. Trials that were under way vanish; finished
-ones are complete folders.
+A worker that is told to stop ends the processes of its trial and removes the folders of what is
+unfinished: finished trials are complete folders. It asks for that rather than breaking the trial
+off, for an exception in the middle of starting a process would leave one that nobody knows.
 """
 
 import fcntl
-import os
 import shutil
-import signal
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType
 from typing import IO
 
 from msgspec import Struct
@@ -25,18 +20,19 @@ from skilljuror.errors import HarnessError, SkilljurorError, StudyError
 from skilljuror.files import StudyFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, TrialJob
-from skilljuror.harnesses.process import STOPPED, obey_stop, request_stop
+from skilljuror.harnesses.process import raise_if_stopped, request_stop
 from skilljuror.models.study import HarnessChoice, TrialRecord
+from skilljuror.pipeline.workers import wait_until_idle
 from skilljuror.registry import resolve
 from skilljuror.studies import substrate_digest
 
 STAGING = ".staging-"
 """Prefix of the folders of unfinished trials."""
-_PATIENCE = 10.0
+_STOP_SECONDS = 10.0
 """Seconds a stopped trial gets to end its processes."""
 
 
-class Place(Struct, frozen=True):
+class RunSetup(Struct, frozen=True):
     """What every worker of a run shares."""
 
     study: Path
@@ -44,86 +40,61 @@ class Place(Struct, frozen=True):
     scratch: Path
     """Folder for sandboxes."""
     lock: Path
-    """File that every worker holds a shared lock on while it lives."""
+    """File that every worker holds a shared lock on from its first trial on."""
     choice: HarnessChoice
     """The harness."""
 
 
-class _Worker:
-    """The state of this process."""
+class _TrialRunner:
+    """What a worker process keeps from trial to trial."""
 
-    def __init__(self, place: Place) -> None:
-        self.study = StudyFolder(place.study)
-        self.harness: Harness = resolve(HARNESSES, place.choice.name, "harness")(
-            place.choice.options
+    def __init__(self, setup: RunSetup) -> None:
+        self.scratch = setup.scratch
+        tempfile.tempdir = str(setup.scratch)
+        self.study = StudyFolder(setup.study)
+        self.harness: Harness = resolve(HARNESSES, setup.choice.name, "harness")(
+            setup.choice.options
         )
         self.isolation = self.harness.prepare()
-        self.scratch = place.scratch
-        self.idle = threading.Event()
-        self.idle.set()
-        self.lock: IO[bytes] = place.lock.open("ab")
+        self.lock: IO[bytes] = setup.lock.open("ab")
         fcntl.flock(self.lock, fcntl.LOCK_SH)
 
 
-_workers: list[_Worker] = []
-"""The one worker of this process, once it has entered."""
+_runners: list[_TrialRunner] = []
+"""The one runner of this process, from its first trial on."""
 
 
-def enter(place: Place, orders: Connection) -> None:
-    """Make this process a worker; run once, before its first trial."""
-    signal.signal(signal.SIGINT, _not_ours)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    tempfile.tempdir = str(place.scratch)
-    worker = _Worker(place)
-    _workers.append(worker)
-
-    def leave_on_signal(number: int, frame: FrameType | None) -> None:
-        threading.Thread(target=_leave, args=(worker,), daemon=True).start()
-
-    signal.signal(signal.SIGTERM, leave_on_signal)
-    threading.Thread(target=_obey, args=(worker, orders), daemon=True).start()
-
-
-def _not_ours(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C reaches the whole process group; the study's own process decides what it means."""
-
-
-def _obey(worker: _Worker, orders: Connection) -> None:
-    """Leave at the end of the pipe."""
-    orders.poll(None)
-    _leave(worker)
-
-
-def _leave(worker: _Worker) -> None:
-    """End the trial's processes, remove its folders, and be gone."""
+def stop_trial() -> None:
+    """End the processes of the trial under way, remove its folders, and the scratch folder once it is empty."""
     request_stop()
-    worker.idle.wait(_PATIENCE)
-    with suppress(OSError):
-        worker.scratch.rmdir()
-    os._exit(STOPPED)
+    wait_until_idle(_STOP_SECONDS)
+    for runner in _runners:
+        with suppress(OSError):
+            runner.scratch.rmdir()
 
 
-def run_trial(job: TrialJob) -> TrialRecord:
-    """Run one trial in this worker and put its folder in place."""
-    worker = _workers[0]
-    worker.idle.clear()
-    try:
-        obey_stop()
-        return _run_and_keep(worker, job)
-    finally:
-        worker.idle.set()
+def run_trial(setup: RunSetup, job: TrialJob) -> TrialRecord:
+    """Run one trial in this worker and put its folder in place.
+
+    Raises StudyError for a task that changed, HarnessError when the machine cannot run or keep the
+    trial, SystemExit once this worker is told to stop.
+    """
+    raise_if_stopped()
+    if not _runners:
+        _runners.append(_TrialRunner(setup))
+    return _run_and_keep(_runners[0], job)
 
 
-def _run_and_keep(worker: _Worker, job: TrialJob) -> TrialRecord:
+def _run_and_keep(runner: _TrialRunner, job: TrialJob) -> TrialRecord:
     name = job.trial.trial
     try:
         _refuse_changed_task(job)
-        with _staging(worker.study.trials) as staging:
+        with _staging(runner.study.trials) as staging:
             (staging / "raw").mkdir()
-            record = _attempt(worker, job, staging / "raw")
+            record = _attempt(runner, job, staging / "raw")
             write_record(staging / "trial.json", record)
             sync_tree(staging)
-            staging.replace(worker.study.trial(name))
+            staging.replace(runner.study.trial(name))
     except OSError as error:
         raise HarnessError(
             f"trial {name!r} could not be kept: {error}; mend it and run again"
@@ -131,15 +102,15 @@ def _run_and_keep(worker: _Worker, job: TrialJob) -> TrialRecord:
     return record
 
 
-def _attempt(worker: _Worker, job: TrialJob, raw: Path) -> TrialRecord:
+def _attempt(runner: _TrialRunner, job: TrialJob, raw: Path) -> TrialRecord:
     """The trial's record; what nobody foresaw is a row with status error, not the end of a run."""
     started = _now()
     try:
-        return worker.harness.run(job, raw)
+        return runner.harness.run(job, raw)
     except SkilljurorError:
         raise
     except Exception as error:  # noqa: BLE001
-        return _error_record(job, error, worker.isolation, started)
+        return _error_record(job, error, runner.isolation, started)
 
 
 @contextmanager
@@ -153,10 +124,10 @@ def _staging(trials: Path) -> Iterator[Path]:
 
 
 def _refuse_changed_task(job: TrialJob) -> None:
-    found = substrate_digest(job.task_dir)
-    if found != job.task.substrate_digest:
+    digest = substrate_digest(job.task_dir)
+    if digest != job.task.substrate_digest:
         raise StudyError(
-            f"task {job.task.name!r} changed since the plan was frozen (substrate {found}, plan"
+            f"task {job.task.name!r} changed since the plan was frozen (substrate {digest}, plan"
             f" {job.task.substrate_digest}): its trials could not be compared;"
             " put the task back as it was, or start a new run in another folder",
             file=str(job.task_dir),

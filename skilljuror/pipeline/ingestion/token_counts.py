@@ -1,5 +1,7 @@
-"""Exact tokens: of what steps say, ask for and get back, and of the Skill text that was shown. Each
-distinct text is counted once."""
+"""Exact token counts (o200k_base): of the texts of steps, and of the Skill text that was shown.
+
+Each distinct text is counted once.
+"""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -15,7 +17,7 @@ from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.trajectory import Trajectory
 
-KEPT = 50_000
+CACHED_TEXTS = 50_000
 """Distinct texts whose counts a worker remembers; some 10 MB."""
 _counts: dict[bytes, int] = {}
 
@@ -36,7 +38,7 @@ def step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
     }
 
 
-def counted(
+def with_tokens(
     exposure: Exposure,
     events: Sequence[ResourceEvent],
     manifest: SkillManifest,
@@ -51,19 +53,20 @@ def counted(
     if not tokens.available():
         return exposure
     texts = {
-        (bare_skill_name(one.skill), one.path): one.text for one in manifest.resources if one.text
+        (bare_skill_name(resource.skill), resource.path): resource.text
+        for resource in manifest.resources
+        if resource.text
     }
     shown = 0
     for event in filter(exposes_text, events):
-        shown += _count(
-            _shown(texts.get((bare_skill_name(event.skill), event.resource), ""), event)
-        )
-    said = {one.unit.unit: one.unit.text for one in units}
-    seen = tuple(replace(one, tokens=_count(said[one.unit])) for one in exposure.seen)
+        text = texts.get((bare_skill_name(event.skill), event.resource), "")
+        shown += _count(_shown_part(text, event))
+    unit_texts = {mapped.unit.unit: mapped.unit.text for mapped in units}
+    seen = tuple(replace(unit, tokens=_count(unit_texts[unit.unit])) for unit in exposure.seen)
     return replace(exposure, seen=seen, shown_tokens=shown)
 
 
-def _shown(text: str, event: ResourceEvent) -> str:
+def _shown_part(text: str, event: ResourceEvent) -> str:
     """What an event showed of a file."""
     if event.content_exposed == "full":
         return text
@@ -73,9 +76,9 @@ def _shown(text: str, event: ResourceEvent) -> str:
 
 def _count(text: str) -> int:
     key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    found = _counts.get(key)
-    if found is None:
-        if len(_counts) >= KEPT:
+    count = _counts.get(key)
+    if count is None:
+        if len(_counts) >= CACHED_TEXTS:
             _counts.clear()
-        found = _counts[key] = tokens.count(text)
-    return found
+        count = _counts[key] = tokens.count(text)
+    return count

@@ -1,4 +1,4 @@
-"""What both ways of ingest share: counting what goes by, and transactions worth their while."""
+"""What both ways of ingest share: the summary of what was read, and batches of it for transactions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -42,41 +42,41 @@ class IngestSummary(Struct, frozen=True):
     """(file, reason) of every error."""
 
 
-class Tally:
-    """Counts what goes by, holding no rows."""
+class IngestCounter:
+    """Counts runs and files as they are stored, holding no rows."""
 
     def __init__(self) -> None:
         self.trials = self.trajectories = self.unlogged = self.steps = self.events = 0
         self.skills: set[str] = set()
-        self.status: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.failures: list[tuple[str, str]] = []
 
-    def runs(self, found: RunColumns) -> None:
+    def add_runs(self, runs: RunColumns) -> None:
         """Count runs."""
-        logged, events = found["trajectories"], found["events"]
+        logged, events = runs["trajectories"], runs["events"]
         self.trajectories += len(logged["trajectory"])
         self.steps += sum(logged["steps"]) + sum(logged["sub_steps"])
         self.events += len(events["event"])
         self.skills.update(events["skill"])
 
-    def sources(self, rows: Iterable[SourceRow]) -> None:
+    def add_sources(self, rows: Iterable[SourceRow]) -> None:
         """Count files."""
         for row in rows:
-            self.status[row.status] += 1
+            self.statuses[row.status] += 1
             if row.status == "error":
                 self.failures.append((row.path, row.reason or "unknown"))
             elif row.reason is not None:
                 self.reasons[row.reason] += 1
 
     def summary(self) -> IngestSummary:
-        """The result."""
+        """All that was counted."""
         return IngestSummary(
             trials=self.trials,
-            parsed=self.status["parsed"],
-            duplicates=self.status["duplicate"],
-            skipped=self.status["skipped"],
-            errors=self.status["error"],
+            parsed=self.statuses["parsed"],
+            duplicates=self.statuses["duplicate"],
+            skipped=self.statuses["skipped"],
+            errors=self.statuses["error"],
             trajectories=self.trajectories,
             unlogged=self.unlogged,
             steps=self.steps,
@@ -87,7 +87,7 @@ class Tally:
         )
 
 
-class Read(Protocol):
+class HasRuns(Protocol):
     """What a worker hands over."""
 
     @property
@@ -97,25 +97,25 @@ class Read(Protocol):
 
 
 Item = TypeVar("Item")
-Answer = TypeVar("Answer", bound=Read)
+Result = TypeVar("Result", bound=HasRuns)
 
 
 def batches(
-    pairs: Iterable[tuple[Item, Answer]],
-) -> Iterator[list[tuple[Item, Answer]]]:
-    """Answers gathered until they make enough rows for a transaction to be worth its while."""
-    batch: list[tuple[Item, Answer]] = []
-    held = 0
-    for pair in pairs:
-        batch.append(pair)
-        held += _rows(pair[1].runs)
-        if held >= BATCH_ROWS:
+    results: Iterable[tuple[Item, Result]],
+) -> Iterator[list[tuple[Item, Result]]]:
+    """(item, result) pairs gathered until they make enough rows for a transaction."""
+    batch: list[tuple[Item, Result]] = []
+    rows = 0
+    for item, result in results:
+        batch.append((item, result))
+        rows += _count_rows(result.runs)
+        if rows >= BATCH_ROWS:
             yield batch
-            batch, held = [], 0
+            batch, rows = [], 0
     if batch:
         yield batch
 
 
-def _rows(runs: RunColumns) -> int:
-    counted = ("steps", "trajectory"), ("events", "trajectory"), ("measures", "trial")
-    return sum(len(runs[table][column]) for table, column in counted)
+def _count_rows(runs: RunColumns) -> int:
+    columns = ("steps", "trajectory"), ("events", "trajectory"), ("measures", "trial")
+    return sum(len(runs[table][column]) for table, column in columns)
