@@ -115,7 +115,6 @@ OWNERS: dict[str, set[str]] = {
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
-    "nanoarrow": {"store"},
     "pyarrow": {"store"},
     "msgspec": {"models", "files", "parsers", "attribution", "harnesses", "pipeline", "llm", "cli"},
     "orjson": {"models", "files", "parsers", "metrics"},
