@@ -10,7 +10,7 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES
 from skilljuror.knowledge.generated.templates import TEMPLATES, recognise_template
 from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigger, trigger_in, trigger_problem
 from skilljuror.models.bundle import Blob
