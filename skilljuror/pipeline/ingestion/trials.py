@@ -17,8 +17,8 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
-from skilljuror.pipeline.construction.builds import read_builds
-from skilljuror.pipeline.construction.offered import offered_by, units_of_build
+from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
+from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
