@@ -16,7 +16,7 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import digest_tree
 from skilljuror.harnesses.artifacts import copy_logs, list_files
-from skilljuror.harnesses.base import TrialJob
+from skilljuror.harnesses.base import TrialJob, trial_record
 from skilljuror.harnesses.environment import DockerfileRecipe, copy_environment
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
 from skilljuror.harnesses.rewards import Reward, read_reward
@@ -220,26 +220,15 @@ def _record(
 ) -> TrialRecord:
     agent, verifier, reward = outcome
     status: TrialStatus = "unscored" if reward.value is None else "scored"
-    return TrialRecord(
-        trial=job.trial.trial,
-        task=job.task.name,
-        condition=job.trial.condition,
-        number=job.trial.number,
-        seed=job.trial.seed,
+    return trial_record(
+        job,
         status="timeout" if agent.timed_out else status,
         reward=reward.value,
         rewards=reward.rewards,
         exception=_exception(agent),
         message=_message(job, outcome),
-        agent=job.agent.name,
-        agent_version=job.agent.version,
-        model=job.agent.model,
-        scripted=job.agent.scripted,
         harness="local",
         isolation=machine.sandbox.name,
-        config_digest=job.config_digest,
-        substrate_digest=job.task.substrate_digest,
-        variant=job.variant,
         variant_digest=machine.variant_digest,
         skill_root=machine.sandbox.visible_path(SKILLS_ROOT) if job.variant_dir else None,
         started_at=started,
@@ -247,7 +236,6 @@ def _record(
         agent_seconds=round(agent.seconds, 6),
         verifier_seconds=round(verifier.seconds, 6),
         exit_code=agent.exit_code,
-        usage_reason=job.agent.usage_reason,
     )
 
 
