@@ -9,8 +9,8 @@ import pytest
 from skilljuror.errors import StoreError
 from skilljuror.files import StudyFolder
 from skilljuror.parsers.discovery.find_logs import LogFilter
-from skilljuror.pipeline.construction.assay import Planting, assay_many
-from skilljuror.pipeline.construction.builds import read_builds
+from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
+from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.execution.run import run_study
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.ingestion.trials import ingest_trials
@@ -170,7 +170,7 @@ def test_only_ingest_brings_it_up_to_date(version, logs, trials, tmp_path):
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):
     study = made_by(KEPT_LESS, trials, shutil.copytree(trials, tmp_path / "out"))
     with pytest.raises(StoreError, match=r"older than ours.*run `skilljuror ingest`"):
-        assay_many([study], Planting(sites=1), keep=True)
+        assay_many([study], AssaySettings(sites=1), keep=True)
     ingest_trials(study)
     kept = run(study / "study.duckdb", "gate_power").records()
     assert {row["kind"] for row in kept} == {"drift", "harmless"}

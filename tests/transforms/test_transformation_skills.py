@@ -16,7 +16,7 @@ from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigg
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source
-from skilljuror.pipeline.construction.engine import SKILLS
+from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.embedded_files import Carried
 from skilljuror.transforms.llm.prompts import load_prompt

@@ -16,8 +16,8 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import FoundSource, LogKind
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
-from skilljuror.pipeline.construction.builds import read_builds
-from skilljuror.pipeline.construction.offered import offered_by, units_of_build
+from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
+from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
