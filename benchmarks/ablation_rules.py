@@ -153,7 +153,6 @@ RULES = (
     Rule("discovery: paths in prompts", {f"{DISC}:_skill_files": nothing}),
     Rule("discovery: roots in prompts", {f"{DISC}:_ROOT_PATH": NEVER}),
     Rule("discovery: base directories", {f"{DISC}:_add_body": none}),
-    Rule("discovery: agents that find skills", {f"{DISC}:_finds_skills": no}),
     Rule("discovery: loaded skills", {f"{RUN}:_learn_skill": none}),
     Rule("catalog: closed roots", {f"{DISC}:_add_offered": none}),
     Rule("catalog: loose bundle folders", {"resolution.skill_catalog:BUNDLE_FOLDERS": frozenset()}),

@@ -146,8 +146,9 @@ def _lines_agree(label: dict[str, Any], event: ResourceEvent) -> bool | None:
     if event.lines is None:
         return False
     first, last = event.lines[0][0], event.lines[-1][1]
-    wanted = label["lines"]
-    return abs(first - wanted[0]) <= LINE_TOLERANCE and abs(last - wanted[1]) <= LINE_TOLERANCE
+    labelled: tuple[int, int] = label["lines"]
+    gaps = abs(first - labelled[0]), abs(last - labelled[1])
+    return max(gaps) <= LINE_TOLERANCE
 
 
 def _agreement(pairs: Iterable[tuple[dict[str, Any], ResourceEvent]]) -> dict[str, tuple[int, int]]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.evidence.error_messages import says_file_missing
 from skilljuror.attribution.evidence.line_index import LineRanges
 from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
@@ -31,6 +30,7 @@ from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
 _HIGHEST_LINE = 2**31 - 1

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
 from skilljuror.attribution.evidence.output_segments import Segment, Segments, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
@@ -18,7 +17,8 @@ from skilljuror.attribution.resolution.resolver import AccessResolver, ResolvedA
 from skilljuror.attribution.resolution.resource_names import learn_linked_names, learn_listed_names
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.resource_class import is_root
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 _LONGEST_RESULT = 400_000
 """Characters of a result that are searched for a base directory."""
@@ -31,8 +31,8 @@ class AnalysedCall(Struct):
     """A call with the resources that it names."""
 
     step: Step
-    call: Call
-    result: Result | None
+    call: ToolCall
+    result: ToolResult | None
     """Its answer; for keystrokes the screen that several calls share."""
     resolved_accesses: list[ResolvedAccess]
     """Its accesses that are resources, in order."""
@@ -107,7 +107,7 @@ def build_run_context(
 def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
         run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
-        keeps_folder=_keeps_folder(trajectory),
+        keeps_folder=trajectory.traits.keeps_folder,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
@@ -128,7 +128,7 @@ def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
 
 
 def _add_polled_output(
-    call: Call, step: Step, running: dict[tuple[str, str], AnalysedCall]
+    call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]
 ) -> bool:
     """Whether a call only waits for a command that is known, which gets what it brings."""
     if call.action != "poll" or typed_text(call):
@@ -140,7 +140,7 @@ def _add_polled_output(
     return waited_for is not None
 
 
-def _answered_calls(step: Step) -> Iterator[tuple[Call, Result | None]]:
+def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
     """The calls of a step; keystrokes sent together share the screen that answers the last."""
     shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
     for call in step.calls:
@@ -148,16 +148,7 @@ def _answered_calls(step: Step) -> Iterator[tuple[Call, Result | None]]:
         yield call, shared if together else call.result
 
 
-_NEW_SHELLS = ("codex", "mini", "gemini")
-
-
-def _keeps_folder(trajectory: Trajectory) -> bool:
-    """Whether the agent's commands share one shell."""
-    names = (trajectory.format, trajectory.agent or "")
-    return not any(name.startswith(_NEW_SHELLS) for name in names)
-
-
-def _learn_skill(name: str, result: Result | None, catalog: SkillCatalog) -> None:
+def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """A skill that a tool loaded, and where it lies if the answer says so."""
     text = result.text[:_LONGEST_RESULT] if result else ""
     base = _BASE_DIRECTORY.search(text) if "Base directory" in text else None

@@ -3,14 +3,14 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 from tests.attribution.test_hostile import REFERENCES, seen
 from tests.support.attribution_runs import BUNDLE, SKILL, TAXES, events_of, ran
 
 
 def other(name, text, *, ok=True, **arguments):
     """(kind, resource, exposure, lines) of a tool of some other server."""
-    call = Call("c1", name, "other", 2, arguments=arguments, result=Result(text, 3, ok=ok))
+    call = ToolCall("c1", name, "other", 2, arguments=arguments, result=ToolResult(text, 3, ok=ok))
     return [
         (one.kind, one.resource, one.content_exposed, one.lines)
         for one in events_of(call, manifest=None)
@@ -90,16 +90,16 @@ def test_tools_that_are_given_a_relative_path():
 
 def test_a_listing_without_a_status_is_judged_by_its_output():
     for text, ok in (("SKILL.md\n", True), (f"{BUNDLE}: no such file or directory", False)):
-        call = Call("c1", "list_dir", "list", 2, path=BUNDLE, result=Result(text, 3))
+        call = ToolCall("c1", "list_dir", "list", 2, path=BUNDLE, result=ToolResult(text, 3))
         (event,) = events_of(call, manifest=None)
         assert (event.kind, event.resource, event.ok) == ("list", ".", ok)
 
 
 def test_a_command_typed_into_a_running_shell():
-    typed = Call(
+    typed = ToolCall(
         "c2", "write_stdin", "poll", 5,
         arguments={"chars": f"python3 {BUNDLE}/scripts/total.py\n"}, command="bash",
-        result=Result("total 7\n$ ", 6),
+        result=ToolResult("total 7\n$ ", 6),
     )  # fmt: skip
     found = events_of(ran("bash", "$ "), typed, manifest=None)
     assert [(one.kind, one.resource, one.line) for one in found] == [
@@ -143,9 +143,9 @@ def test_ways_to_run_what_a_bundle_brings(command, expected):
 
 def keys(keystrokes, screen=None, *, call_id, line):
     """One keystroke; the screen answers the last of those sent together."""
-    return Call(
+    return ToolCall(
         call_id, "bash_command", "shell", line, arguments={"keystrokes": keystrokes}, command=keystrokes,
-        result=Result(screen, line + 1) if screen else None,
+        result=ToolResult(screen, line + 1) if screen else None,
     )  # fmt: skip
 
 
@@ -181,8 +181,8 @@ def test_what_a_terminal_still_shows_is_not_read_again():
 
 @pytest.mark.parametrize("name", ["Grep", "grep"])
 def test_a_search_that_is_asked_for_names_lists(name):
-    call = Call(
-        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=Result(f"{BUNDLE}/SKILL.md", 3, True),
+    call = ToolCall(
+        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=ToolResult(f"{BUNDLE}/SKILL.md", 3, True),
         arguments={"output_mode": "files_with_matches"},
     )  # fmt: skip
     found = [(one.kind, one.resource) for one in events_of(call, manifest=None)]
@@ -200,7 +200,7 @@ def test_a_search_that_is_asked_for_names_lists(name):
 )
 def test_a_refused_command_shows_and_teaches_nothing(message):
     refused = ran(f"cat {REFERENCES}/taxes.md", message, exit_code=None)
-    refused = Call(**{**_fields(refused), "result": Result(message, 3, ok=False)})
+    refused = ToolCall(**{**_fields(refused), "result": ToolResult(message, 3, ok=False)})
     shown = ran(f"cat {REFERENCES}/taxes.md", TAXES, call_id="c2", line=9)
     first, second = events_of(refused, shown, manifest=None)
     assert (first.content_exposed, first.ok, first.note) == ("none", False, message)

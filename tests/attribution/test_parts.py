@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, awk_selection, sed_selection
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.evidence.line_index import LineIndex, TextLines, merged_ranges
 from skilljuror.attribution.evidence.terminal_screens import screen_output
 from skilljuror.attribution.paths import glob_match, join, normalised
@@ -120,18 +119,6 @@ def test_paths_are_joined_and_folded(folder, path, expected):
 )  # fmt: skip
 def test_globs(pattern, path, fits):
     assert glob_match(pattern, path) is fits
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("SKILL.md", "root"), ("skill.md", "root"), ("sub/SKILL.md", "support"), ("references/a.md", "support"),
-        ("schema.yaml", "support"), ("scripts/a.py", "code"), ("run.sh", "code"), ("scripts/run", "code"),
-        ("Makefile", "code"), ("assets/a.csv", "data"), ("assets/a.docx", "data"), ("LICENSE.txt", "data"),
-    ],
-)  # fmt: skip
-def test_classes_by_path(path, kind):
-    assert class_of(path) == kind
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from skilljuror.attribution.accesses.line_selection import awk_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.shell.produced_paths import listing
 from skilljuror.attribution.shell.reader import read_shell
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.attribution.test_real_shell import (
     attributed,
     forget,
@@ -45,8 +45,8 @@ def test_a_command_that_failed_outright_shows_nothing(home, command, known):  # 
     output, status = run(home, command)
     events = attributed(home, command, output, status)
     if not known:
-        result = Result(output, 3, status == 0, exit_code=status)
-        call = Call("c1", "Bash", "shell", 2, command=command, result=result)
+        result = ToolResult(output, 3, status == 0, exit_code=status)
+        call = ToolCall("c1", "Bash", "shell", 2, command=command, result=result)
         trajectory = run_of(call, cwd=str(home / "work"), home=str(home))
         events = attribute(trajectory, None).events
     assert {event.content_exposed for event in events} <= {"none"}
@@ -108,8 +108,8 @@ def test_lines_shown_by_commands_that_choose(home, command):  # noqa: F811
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
     assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
-    result = Result(output, 3, status == 0, exit_code=status)
-    call = Call("c1", "Bash", "shell", 2, command=command, result=result)
+    result = ToolResult(output, 3, status == 0, exit_code=status)
+    call = ToolCall("c1", "Bash", "shell", 2, command=command, result=result)
     found = attribute(run_of(call, cwd=str(home / "work"), home=str(home)), None).events
     placed = [one for one in found if one.lines or one.content_exposed == "full"]
     for path, numbers in said_lines(placed).items():

@@ -33,7 +33,7 @@ from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_o
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.models.events import Exposed, Witness
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|^\w*Error: |command not found|No such file or directory"
@@ -73,14 +73,14 @@ class ReadEvidence(Struct, frozen=True, gc=False):
     """Bytes of the resource shown; None when not known."""
 
 
-def output_text(result: Result | None) -> str:
+def output_text(result: ToolResult | None) -> str:
     """The output itself, without what the harness wrote around it."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
-def call_succeeded(result: Result | None) -> bool | None:
+def call_succeeded(result: ToolResult | None) -> bool | None:
     """Exit status 0 of the whole command, or what the harness says; None where nothing does."""
     if result is None:
         return None
@@ -97,7 +97,7 @@ def first_filled(lines: Iterable[str]) -> str:
 class CallOutput:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, result: Result | None, command: str = "", polled: str = "") -> None:
+    def __init__(self, result: ToolResult | None, command: str = "", polled: str = "") -> None:
         self.text = output_text(result) + polled
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
@@ -282,7 +282,7 @@ def _counted(asked: LineSelection, count: int, *, cut: bool = False) -> tuple[Ex
 
 
 def evidence_of_tool_read(
-    call: Call, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
+    call: ToolCall, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
 ) -> ReadEvidence:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
@@ -310,7 +310,7 @@ def evidence_of_tool_read(
     return ReadEvidence(exposed, lines, True, witness, quote=quote, size=size)
 
 
-def _refusal(result: Result, output: CallOutput) -> str | None:
+def _refusal(result: ToolResult, output: CallOutput) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
@@ -320,7 +320,7 @@ def _refusal(result: Result, output: CallOutput) -> str | None:
     return None
 
 
-def _numbered(result: Result, count: int, asked: LineSelection) -> tuple[Exposed, LineRanges]:
+def _numbered(result: ToolResult, count: int, asked: LineSelection) -> tuple[Exposed, LineRanges]:
     """Exposure and lines from the numbers that the tool printed."""
     first = result.first_line or 1
     last, total = first + max(count, 1) - 1, result.total_lines

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import (
     ContentMatch,
     TextLines,
@@ -18,6 +17,7 @@ from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.run_context import AnalysedCall, RunContext
 from skilljuror.models.events import Exposed, Via
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message
 
 _BODY_HEAD = "Base directory for this skill: "

@@ -4,7 +4,7 @@ import re
 
 from skilljuror.attribution.paths import contains_any
 from skilljuror.models.events import EventKind
-from skilljuror.models.trajectory import Call
+from skilljuror.models.trajectory import ToolCall
 
 _WINDOWS_PATH = re.compile(
     r"\b[A-Za-z]:\\\w|\\(?:\.claude|\.codex|\.agents?|\.gemini|\.github|skills)\\"
@@ -56,7 +56,7 @@ def classify_tool(name: str) -> tuple[EventKind, bool]:
     return "read", bool(words & _READ_WORDS)
 
 
-def typed_text(call: Call) -> str:
+def typed_text(call: ToolCall) -> str:
     """What a call types into a program that is running; "" where it only waits for output."""
     given = call.arguments.get("chars")
     return given.strip() if isinstance(given, str) else ""

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import folder_of, is_glob, name_of, normalised
 from skilljuror.attribution.resolution.skill_catalog import (
     BUNDLE_FOLDERS,
     ResourceLocation,
     SkillCatalog,
 )
+from skilljuror.models.resource_class import is_root
 
 _SHARED_FOLDERS = frozenset(
     {"/", "/tmp", "~", "/root", "/app", "/work", "/workspace", "/home", ""}

@@ -24,7 +24,7 @@ from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, Sk
 from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
-from skilljuror.models.trajectory import Call
+from skilljuror.models.trajectory import ToolCall
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
@@ -70,7 +70,7 @@ class AccessResolver(Struct):
     glob many times."""
 
     def resolve_call(
-        self, call: Call, agent: str, output: str
+        self, call: ToolCall, agent: str, output: str
     ) -> tuple[list[ResolvedAccess], list[Access]]:
         """The resolved accesses of a call that printed `output`, in order, and all its accesses."""
         accesses = self._accesses(call, agent)
@@ -95,7 +95,7 @@ class AccessResolver(Struct):
 
     # From a call to its accesses.
 
-    def _accesses(self, call: Call, agent: str) -> list[Access]:
+    def _accesses(self, call: ToolCall, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
         if call.action == "poll":
@@ -108,7 +108,7 @@ class AccessResolver(Struct):
             return self._file_tool(call)
         return self._unknown_tool(call) if call.action == "other" else []
 
-    def _command(self, call: Call, agent: str) -> list[Access]:
+    def _command(self, call: ToolCall, agent: str) -> list[Access]:
         """What a command or a Python text touches; nothing where neither it nor its folder has to
         do with a skill."""
         text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
@@ -134,7 +134,7 @@ class AccessResolver(Struct):
         else:
             self.shell_folders.pop(agent, None)
 
-    def _folder(self, call: Call) -> str | None:
+    def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
             return join(self.cwd, expand_home(call.workdir, self.home))
         return self.cwd
@@ -155,7 +155,7 @@ class AccessResolver(Struct):
             self.inside[folder] = self.catalog.locate(folder + "/x") is not None
         return self.inside[folder]
 
-    def _file_tool(self, call: Call) -> list[Access]:
+    def _file_tool(self, call: ToolCall) -> list[Access]:
         """The path of a file tool. A read or a listing counts only in a bundle; a search or a write
         may reach further."""
         folder = self._folder(call)
@@ -182,7 +182,7 @@ class AccessResolver(Struct):
             kind = "read" if call.action == "read" else "write"
         return [Access(path, kind, "read-tool", lines, text=text, written=call.written)]
 
-    def _unknown_tool(self, call: Call) -> list[Access]:
+    def _unknown_tool(self, call: ToolCall) -> list[Access]:
         """The paths that a tool nobody here knows is given; its name tells what it does with them."""
         several = call.arguments.get("paths") or call.arguments.get("include")
         given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
@@ -325,7 +325,7 @@ class AccessResolver(Struct):
         return []
 
 
-def _prints_names_only(call: Call) -> bool:
+def _prints_names_only(call: ToolCall) -> bool:
     """Whether a search prints the names of files and no lines, as Claude Code's Grep does unless
     asked otherwise."""
     mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
+from skilljuror.models.resource_class import is_root
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"

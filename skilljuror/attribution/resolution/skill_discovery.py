@@ -3,15 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.paths import absolute, folder_of, name_of, normalised
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
 from skilljuror.models.events import SkillManifest
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Trajectory
 
 _BASE_DIRECTORY = re.compile(r"Base directory for this skill: ([^\n]{1,1000})")
-_FINDERS = ("claude", "codex", "gemini", "copilot", "opencode")
-"""Agents that find skills by themselves, by how their names begin."""
 _PATH_STOPS = frozenset(" \t\n\r'\"`()<>[]{},;|*")
 _ROOT_PATH = re.compile(r"(?<![\w.~/$}-])(~?(?:/[\w.-]{1,100}){0,12}/skills)/?(?![\w/.-])")
 _LONGEST_MESSAGE = 400_000
@@ -25,19 +23,13 @@ def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> 
     for root in trajectory.skill_roots:
         catalog.add_root(root)
     _add_offered(catalog, trajectory)
-    told = not catalog.closed and not _finds_skills(trajectory)
+    told = not catalog.closed and not trajectory.traits.finds_skills
     for message in trajectory.messages:
         if message.kind == "skill_body":
             _add_body(catalog, message)
         elif told and message.agent == "main" and message.kind in {"skill_listing", "system", "prompt"}:  # fmt: skip
             _add_named(catalog, message.text[:_LONGEST_MESSAGE])
     return catalog
-
-
-def _finds_skills(trajectory: Trajectory) -> bool:
-    """Whether the agent finds skills by itself, so that a path in a prompt offers nothing."""
-    names = (trajectory.format, trajectory.agent or "")
-    return any(name.startswith(_FINDERS) for name in names)
 
 
 def _add_manifest(catalog: SkillCatalog, manifest: SkillManifest) -> None:
