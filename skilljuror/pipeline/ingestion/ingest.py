@@ -5,7 +5,7 @@ Workers start first and load while logs are looked for; the database is loaded w
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
 from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
@@ -36,6 +36,7 @@ from skilljuror.pipeline.workers import (
     silent,
     worker_pool,
 )
+from skilljuror.store.replacement import database_to_fill
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
@@ -49,21 +50,15 @@ USUAL = (
 
 
 class _StoredRuns:
-    """Runs that the database holds already: what is read now may join them or take their place.
+    """Runs that the database holds already: what is read now may join them or take their place."""
 
-    A database of an older version is brought up to date first.
-    """
-
-    def __init__(self, folder: StudyFolder) -> None:
-        self.outdated: set[str] = set()
-        """Sources that have to be read again, whether they are named now or not."""
+    def __init__(self, database: Path) -> None:
         self._keys: dict[str, list[str]] = {}
         """Source -> keys of the runs that it gave."""
-        if folder.database.is_file():
+        if database.is_file():
             from skilljuror.store import open_write  # a first ingest loads it later
 
-            with open_write(folder.database, grow=True) as store:
-                self.outdated = store.outdated()
+            with open_write(database) as store:
                 for key, source in store.runs():
                     self._keys.setdefault(source, []).append(key)
         self._sources = sorted(self._keys)
@@ -133,22 +128,62 @@ def ingest_logs(
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
-    sinks = IngestSinks(folder, IngestCounter(), progress, count_tokens)
-    with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
-        stored = _StoredRuns(folder)
+    earlier = _ingested_before(folder)
+    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute], "since": since})
+    with (
+        infrequent_gc(),
+        worker_pool(jobs, preload=preload) as pool,
+        database_to_fill(folder.database) as database,
+    ):
+        sinks = IngestSinks(database, IngestCounter(), progress, count_tokens)
+        stored = _StoredRuns(database)
         found = stored.with_related(absolute, since)
+        remade = database != folder.database and (bool(earlier) or folder.database.exists())
+        if remade:
+            found = _with_earlier(found, stored, earlier)
         _read_sources(sinks, pool, stored, found)
-        if stored.outdated:
-            _read_again(sinks, pool, stored.outdated - {str(one.source.path) for one in found})
-    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute]})
-    return sinks.counter.summary()
+    if remade:
+        _store_builds_again(folder.root)
+    return sinks.counter.summary(remade=remade)
+
+
+def _ingested_before(folder: StudyFolder) -> dict[Path, float | None]:
+    """Every path that was ever ingested into a study -> the earliest date since when its files
+    were asked for; None where all of them were."""
+    earliest: dict[Path, float | None] = {}
+    for entry in read_jsonl(folder.sources_file):
+        since = entry.get("since")
+        for path in map(Path, entry["paths"]):
+            known = earliest.get(path, since)
+            earliest[path] = None if since is None or known is None else min(since, known)
+    return earliest
+
+
+def _with_earlier(
+    found: Sequence[FoundSource], stored: _StoredRuns, earlier: Mapping[Path, float | None]
+) -> list[FoundSource]:
+    """The logs found now, and all others that were ever ingested."""
+    sources = {one.source.path: one for one in found}
+    for since in {*earlier.values()}:
+        paths = [path for path, date in earlier.items() if date == since]
+        for one in stored.with_related(paths, since):
+            sources.setdefault(one.source.path, one)
+    return list(sources.values())
+
+
+def _store_builds_again(folder: Path) -> None:
+    """Builds that lie in the folder as well are rows of its database."""
+    from skilljuror.pipeline.construction.builds import build_names, store_builds
+
+    if names := build_names(folder):
+        store_builds(folder, names)
 
 
 class IngestSinks(NamedTuple):
     """Where an ingest puts what it reads, and what it counts of it."""
 
-    folder: StudyFolder
-    """The study, with its database."""
+    database: Path
+    """The database that is filled."""
     counter: IngestCounter
     """Counts what is stored, for the summary."""
     progress: Listener
@@ -164,20 +199,6 @@ def _read_sources(
     groups = group_captures(one for one in found if one.format is not None)
     work = partial(read_portion, count_tokens=sinks.count_tokens)
     _store_results(sinks, stored, found, pool.map_ordered(work, portions(groups)))
-
-
-def _read_again(sinks: IngestSinks, pool: WorkerPool, paths: Iterable[str]) -> None:
-    """Read what an older version left, as far as it is still there and was not read just now."""
-    from skilljuror.store import open_write
-
-    stored = _StoredRuns(sinks.folder)
-    left = sorted(stored.outdated.intersection(paths))
-    there = [Path(path) for path in left if os.access(path, os.R_OK)]
-    if there:
-        again = [replace(one, named=False) for one in stored.with_related(there, None)]
-        _read_sources(sinks, pool, stored, again)
-    with open_write(sinks.folder.database) as store:
-        store.read_again()
 
 
 def _check_paths(study: Path, paths: Iterable[Path]) -> None:
@@ -207,7 +228,7 @@ def _store_results(
     counter, done = sinks.counter, 0
     unread = [unread_row(one) for one in found if one.format is None]
     total = len(found) - len(unread)
-    with open_write(sinks.folder.database) as store:
+    with open_write(sinks.database) as store:
         stored.remove_replaced(store, unread)
         store.put_sources(unread)
         counter.add_sources(unread)
