@@ -15,7 +15,6 @@ from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.resolver import AccessResolver, ResolvedAccess
 from skilljuror.attribution.resolution.resource_names import learn_linked_names, learn_listed_names
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
-from skilljuror.attribution.resolution.skill_discovery import working_folder
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
@@ -71,7 +70,7 @@ class RunContext(Struct):
 
 
 def build_run_context(
-    trajectory: Trajectory, catalog: SkillCatalog, manifest: SkillManifest | None, home: str | None
+    trajectory: Trajectory, catalog: SkillCatalog, manifest: SkillManifest | None
 ) -> RunContext:
     """Read the calls of a run; learn names and texts of resources where no manifest has them."""
     texts = {
@@ -80,16 +79,16 @@ def build_run_context(
         if one.text is not None
     }
     found = RunContext(catalog, LineIndex.of(sorted(texts.items())), texts=texts)
-    found.cwd = working_folder(trajectory)
+    found.cwd = trajectory.cwd
     found.bodies = {
         message.call_id: message
         for message in trajectory.messages
         if message.kind == "skill_body" and message.call_id
     }
-    _read_calls(trajectory, found, home)
+    _read_calls(trajectory, found)
     if not catalog.known:
         _learn(found)
-        resolver = AccessResolver(catalog, found.cwd, home, FileCopies(catalog))
+        resolver = AccessResolver(catalog, found.cwd, trajectory.home, FileCopies(catalog))
         for analysed in found.analysed_calls:
             if analysed.accesses:
                 analysed.resolved_accesses = resolver.resolve(
@@ -98,9 +97,9 @@ def build_run_context(
     return found
 
 
-def _read_calls(trajectory: Trajectory, found: RunContext, home: str | None) -> None:
-    copies, keeps = FileCopies(found.catalog), _keeps_folder(trajectory)
-    resolver = AccessResolver(found.catalog, found.cwd, home, copies, keeps_folder=keeps)
+def _read_calls(trajectory: Trajectory, found: RunContext) -> None:
+    copies, keeps = FileCopies(found.catalog), trajectory.traits.keeps_folder
+    resolver = AccessResolver(found.catalog, found.cwd, trajectory.home, copies, keeps_folder=keeps)
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
@@ -129,15 +128,6 @@ def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) ->
         catalog.add_root(folder_of(folder))
     else:
         catalog.add_skill(name)
-
-
-_NEW_SHELLS = ("codex", "mini", "gemini")
-
-
-def _keeps_folder(trajectory: Trajectory) -> bool:
-    """Whether the agent's commands share one shell."""
-    names = (trajectory.format, trajectory.agent or "")
-    return not any(name.startswith(_NEW_SHELLS) for name in names)
 
 
 def _answers(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:

@@ -100,7 +100,6 @@ CHOSEN = [
     "python3 - <<'EOF' | sed -n 2,3p\nprint(open('@/references/taxes.md').read())\nEOF",
     "python3 -c \"print(open('@/references/taxes.md').read())\" | grep 0004",
     "cat > w.py <<'EOF'\nprint(open('@/references/taxes.md').read())\nEOF\npython3 w.py | head -2; rm w.py",
-    "sed -n '2,4p' @/references/taxes.md > part.md; cat part.md; rm part.md",
     "head -5 @/references/taxes.md | tee part.md > /dev/null; tail -2 part.md; rm part.md",
 ]  # fmt: skip
 """Commands that choose among files, or lines of them, by what nobody can tell from the text."""

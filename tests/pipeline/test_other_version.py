@@ -12,8 +12,9 @@ import pytest
 
 from skilljuror.errors import StoreError
 from skilljuror.files import StudyFolder
-from skilljuror.pipeline.construction.assay import Planting, assay_many
-from skilljuror.pipeline.construction.builds import store_builds
+from skilljuror.parsers.discovery.find_logs import LogFilter
+from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
+from skilljuror.pipeline.construction.stored_builds import store_builds
 from skilljuror.pipeline.execution.run import run_study
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.ingestion.trials import ingest_trials
@@ -141,11 +142,11 @@ def test_dates_of_earlier_ingests_still_hold(tmp_path):
         shutil.copy(CLAUDE if name == "old" else READ, folder / f"{name}.jsonl")
     os.utime(late / "old.jsonl", (1e9, 1e9))
     os.utime(whole / "older.jsonl", (1e8, 1e8))
-    ingest_logs(study, [late], since=1.5e9)
+    ingest_logs(study, [late], wanted=LogFilter(since=1.5e9))
     ingest_logs(study, [whole])
     expected = tables(study)
     another_schema(study / "study.duckdb")
-    ingest_logs(study, [late], since=2e9)
+    ingest_logs(study, [late], wanted=LogFilter(since=2e9))
     assert {Path(path).name for (path,) in run(study / "study.duckdb", "SELECT path FROM sources").rows} == {
         "new.jsonl", "older.jsonl"
     }  # fmt: skip
@@ -226,7 +227,7 @@ def test_the_refusal_is_one_line_and_exit_2(logs, tmp_path):
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):
     study = copied(trials, tmp_path, another_schema)
     with pytest.raises(StoreError, match=r"run `skilljuror ingest`"):
-        assay_many([study], Planting(sites=1), keep=True)
+        assay_many([study], AssaySettings(sites=1), keep=True)
     ingest_trials(study)
     kept = run(study / "study.duckdb", "gate_power").records()
     assert {row["kind"] for row in kept} == {"drift", "harmless"}

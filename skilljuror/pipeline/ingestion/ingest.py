@@ -5,7 +5,7 @@ Workers start first and load while logs are looked for; the database is loaded w
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -16,8 +16,16 @@ from msgspec.structs import replace
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
 from skilljuror.models.ingest import SourceRow
+from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
-from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
+from skilljuror.parsers.discovery.find_logs import (
+    ALL_LOGS,
+    LogFilter,
+    discover,
+    session_names_at,
+    session_names_of,
+)
+from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
@@ -41,13 +49,6 @@ from skilljuror.store.replacement import database_to_fill
 if TYPE_CHECKING:
     from skilljuror.store import Store
 
-USUAL = (
-    ("CODEX_HOME", ".codex", "sessions"),
-    ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    ("GEMINI_HOME", ".gemini", "tmp"),
-)
-"""(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
-
 
 class _StoredRuns:
     """Runs that the database holds already: what is read now may join them or take their place."""
@@ -65,19 +66,21 @@ class _StoredRuns:
         self._stored_now: set[str] = set()
         """Keys of the runs that this ingest stored."""
 
-    def with_related(self, paths: Sequence[Path], since: float | None) -> list[FoundSource]:
+    def with_related(
+        self, paths: Sequence[Path], wanted: LogFilter = ALL_LOGS
+    ) -> list[FoundSource]:
         """The logs under the paths, with the earlier captures and relatives of their runs."""
-        found = discover(paths, since)
+        found = discover(paths, *wanted)
         paths_found = {one.source.path for one in found}
         names = {name for one in found for name in session_names_of(one)}
         others = sorted({Path(source) for source in self._keys} - paths_found) if names else []
-        related = [path for path in others if session_names_at(path) & names]
+        related = [path for path in others if session_names_at(path, wanted.formats) & names]
         if not related:
             return found
         named = {one.source.path for one in found if one.named}
         return [
             replace(one, named=one.source.path in named)
-            for one in discover([*paths, *related], since)
+            for one in discover([*paths, *related], *wanted)
         ]
 
     def remove_replaced(
@@ -111,25 +114,28 @@ def ingest_logs(
     study: Path,
     paths: Sequence[Path],
     *,
-    since: float | None = None,
+    wanted: LogFilter = ALL_LOGS,
     jobs: int = 1,
     count_tokens: bool = False,
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens
+    of every step exactly; without it, that share is null.
     """
     if count_tokens:
         from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 
         refuse_estimates()
     _check_paths(study, paths)
+    for name in wanted.formats:
+        parser(name)  # refuses a wrong name before anything is read
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
-    earlier = _ingested_before(folder)
-    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute], "since": since})
+    earlier = _earlier_ingests(folder)
+    append_jsonl(folder.sources_file, {"paths": [*map(str, absolute)], **wanted._asdict()})
     with (
         infrequent_gc(),
         worker_pool(jobs, preload=preload) as pool,
@@ -137,7 +143,7 @@ def ingest_logs(
     ):
         sinks = IngestSinks(database, IngestCounter(), progress, count_tokens)
         stored = _StoredRuns(database)
-        found = stored.with_related(absolute, since)
+        found = stored.with_related(absolute, wanted)
         remade = database != folder.database and (bool(earlier) or folder.database.exists())
         if remade:
             found = _with_earlier(found, stored, earlier)
@@ -147,33 +153,35 @@ def ingest_logs(
     return sinks.counter.summary(remade=remade)
 
 
-def _ingested_before(folder: StudyFolder) -> dict[Path, float | None]:
-    """Every path that was ever ingested into a study -> the earliest date since when its files
-    were asked for; None where all of them were."""
-    earliest: dict[Path, float | None] = {}
+def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
+    """What was ever ingested into a study, in order; the same again counts once, as it came last
+    and with the earliest date."""
+    since: dict[tuple[tuple[str, ...], tuple[str, ...]], float | None] = {}
     for entry in read_jsonl(folder.sources_file):
-        since = entry.get("since")
-        for path in map(Path, entry["paths"]):
-            known = earliest.get(path, since)
-            earliest[path] = None if since is None or known is None else min(since, known)
-    return earliest
+        asked = tuple(entry["paths"]), tuple(entry.get("formats", ()))
+        date, before = entry.get("since"), since.pop(asked, float("inf"))
+        since[asked] = None if date is None or before is None else min(date, before)
+    return [
+        ([*map(Path, paths)], LogFilter(date, formats)) for (paths, formats), date in since.items()
+    ]
 
 
 def _with_earlier(
-    found: Sequence[FoundSource], stored: _StoredRuns, earlier: Mapping[Path, float | None]
+    found: Sequence[FoundSource],
+    stored: _StoredRuns,
+    earlier: Iterable[tuple[Sequence[Path], LogFilter]],
 ) -> list[FoundSource]:
-    """The logs found now, and all others that were ever ingested."""
-    sources = {one.source.path: one for one in found}
-    for since in {*earlier.values()}:
-        paths = [path for path, date in earlier.items() if date == since]
-        for one in stored.with_related(paths, since):
-            sources.setdefault(one.source.path, one)
-    return list(sources.values())
+    """All logs that were ever ingested, and those found now."""
+    sources: dict[Path, FoundSource] = {}
+    for paths, wanted in earlier:
+        sources.update((one.source.path, one) for one in stored.with_related(paths, wanted))
+    sources.update((one.source.path, one) for one in found)
+    return [*sources.values()]
 
 
 def _store_builds_again(folder: Path) -> None:
     """Builds that lie in the folder as well are rows of its database."""
-    from skilljuror.pipeline.construction.builds import build_names, store_builds
+    from skilljuror.pipeline.construction.stored_builds import build_names, store_builds
 
     if names := build_names(folder):
         store_builds(folder, names)
@@ -257,10 +265,8 @@ def _store_batch(
 
 
 def usual_folders() -> list[Path]:
-    """Folders where Codex, Claude Code and Gemini CLI keep their logs, where they exist."""
-    found = []
-    for variable, name, logs in USUAL:
-        base = Path(os.environ.get(variable) or Path.home() / name)
-        if (base / logs).is_dir():
-            found.append(base / logs)
-    return found
+    """Folders where the agents whose formats are registered keep their logs, where they exist."""
+    usual = [folder for name in FORMATS if (folder := parser(name).usual_folder)]
+    homes = [Path(os.environ.get(one.variable) or Path.home() / one.folder) for one in usual]
+    found = [home / one.logs for home, one in zip(homes, usual, strict=True)]
+    return [folder for folder in found if folder.is_dir()]
