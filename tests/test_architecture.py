@@ -99,11 +99,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "construction": {"workers"},
         "execution": {"construction", "workers"},
         "ingestion": {"construction", "workers"},
-        "lookup": {"ingestion"},
+        "lookup": {"ingestion", "workers"},
         "judging": {"ingestion", "lookup", "workers"},
-        "reporting": {"lookup", "workers"},
         "doctor": set(),
-        "demo": {"execution", "ingestion", "judging", "reporting", "workers"},
+        "demo": {"execution", "ingestion", "judging", "lookup", "workers"},
     },
 }  # fmt: skip
 """What each room (sub-package, or module beside them) of a unit may import of its siblings."""
@@ -115,7 +114,6 @@ OWNERS: dict[str, set[str]] = {
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
-    "nanoarrow": {"store"},
     "pyarrow": {"store"},
     "msgspec": {"models", "files", "parsers", "attribution", "harnesses", "pipeline", "llm", "cli"},
     "orjson": {"models", "files", "parsers", "metrics"},

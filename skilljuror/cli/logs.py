@@ -38,10 +38,10 @@ def events(
     debug: Debug = False,
 ) -> None:
     """Which Skill resources the agents touched: one JSON object per event and line, as read."""
-    from skilljuror.pipeline.construction.offered import manifest_of
+    from skilljuror.pipeline.construction.manifests import offered_manifest
     from skilljuror.pipeline.ingestion.logs import events_of
 
-    manifest = manifest_of(bundle, None, None) if bundle else None
+    manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
     for run in events_of(paths, manifest, formats or ()):
         for event in run.events:

@@ -41,8 +41,8 @@ def show(
     from skilljuror.cli.timeline import print_timeline
     from skilljuror.pipeline.lookup import look_up
 
-    seen = look_up(study, trial)
-    emit(seen, json, lambda: print_timeline(seen, full))
+    details = look_up(study, trial)
+    emit(details, json, lambda: print_timeline(details, full))
 
 
 def report(
@@ -57,7 +57,7 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Tables, figures and one self-contained report.html."""
-    from skilljuror.pipeline.reporting import report_study
+    from skilljuror.pipeline.lookup import report_study
 
     with progress(json) as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)

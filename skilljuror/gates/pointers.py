@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
 from skilljuror.knowledge.generated.embedded_files import embedded_files
-from skilljuror.knowledge.generated.line_grammar import CONFIGURATION, MARKER, marker_path
+from skilljuror.knowledge.generated.templates import CONFIGURATION, MARKER, marker_path
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.text_file import read_text

@@ -8,10 +8,7 @@ from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.findings.injected_content import body_text
 from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.resolution.call_normalisation import (
-    simplified_command,
-    with_forward_slashes,
-)
+from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 
@@ -22,9 +19,7 @@ SECONDS = 20.0
 
 
 def accesses(command):
-    commands = unwrap(
-        read_shell(simplified_command(with_forward_slashes(command)), "/w", "/h"), "/h"
-    )
+    commands = unwrap(read_shell(with_forward_slashes(command), "/w", "/h"), "/h")
     return command_accesses(list(commands), "/h")
 
 

@@ -74,8 +74,6 @@ CHOSEN = [
     "grep -rl token @ | xargs head -2",
     'grep -rl token @ | while read f; do echo "## $f"; head -2 "$f"; done',
     "grep -l 0100 @/references/*.md | xargs tail -2",
-    "grep -rhn 0003 @/references",
-    "grep -rn 0003 @/references | cut -d: -f3",
     'echo "@/SKILL.md @/references/taxes.md" | xargs head -2',
     "printf '%s\\0' @/SKILL.md @/references/taxes.md | xargs -0 head -2",
     "ls @/SKILL.md @/references/taxes.md | xargs head -2",
@@ -100,7 +98,6 @@ CHOSEN = [
     "python3 - <<'EOF' | sed -n 2,3p\nprint(open('@/references/taxes.md').read())\nEOF",
     "python3 -c \"print(open('@/references/taxes.md').read())\" | grep 0004",
     "cat > w.py <<'EOF'\nprint(open('@/references/taxes.md').read())\nEOF\npython3 w.py | head -2; rm w.py",
-    "sed -n '2,4p' @/references/taxes.md > part.md; cat part.md; rm part.md",
     "head -5 @/references/taxes.md | tee part.md > /dev/null; tail -2 part.md; rm part.md",
 ]  # fmt: skip
 """Commands that choose among files, or lines of them, by what nobody can tell from the text."""

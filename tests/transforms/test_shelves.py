@@ -119,7 +119,7 @@ def test_root_and_guides_keep_within_the_lines_of_a_root(name: str) -> None:
 
 
 def _links(made: Bundle, path: str) -> Iterator[str]:
-    for token in markdown_index(tuple(_text(made, path).split("\n"))).inlined:
+    for token in markdown_index(tuple(_text(made, path).split("\n"))).inline_tokens:
         for child in token.children or ():
             if child.type == "link_open":
                 yield unquote(str(child.attrs["href"]))

@@ -10,13 +10,13 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES
 from skilljuror.knowledge.generated.templates import TEMPLATES, recognise_template
 from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigger, trigger_in, trigger_problem
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source
-from skilljuror.pipeline.construction.engine import SKILLS
+from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.embedded_files import Carried
 from skilljuror.transforms.llm.prompts import load_prompt

@@ -17,7 +17,7 @@ from skilljuror.knowledge.comparison.unit_matching import (
     headings_above,
     match_units,
 )
-from skilljuror.knowledge.generated.line_grammar import template_of_heading
+from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.critical_tokens import critical_change
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser

@@ -15,8 +15,7 @@ from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
 from skilljuror.knowledge.comparison.unit_matching import UnitMatching
-from skilljuror.knowledge.generated.line_grammar import template_of_heading
-from skilljuror.knowledge.generated.templates import TEMPLATES
+from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_heading
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW as TRIGGER_ROW

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from math import ceil
 from typing import NamedTuple
 
-from skilljuror.knowledge.generated.line_grammar import MARKER, template_of_heading
+from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.knowledge import Unit
 

@@ -1,6 +1,6 @@
-"""Text as lines: split on newline only, with what the bytes have on top of the lines."""
+"""A text file as lines, split on newline only, with what its bytes have on top of the lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob
@@ -13,9 +13,13 @@ class TextFile:
     """A text file: its lines, and the flags that give its bytes back exactly."""
 
     lines: tuple[str, ...]
+    """The lines without their ends."""
     bom: bool = False
+    """Whether it starts with a UTF-8 byte order mark."""
     crlf: bool = False
+    """Whether its lines end with CRLF."""
     final_newline: bool = True
+    """Whether its last line has an end."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -29,7 +33,7 @@ class TextFile:
 
 
 def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
-    """A Text from lines and flag names."""
+    """A text file from its lines and the names of its flags."""
     names = set(flags)
     return TextFile(
         tuple(lines),
@@ -56,8 +60,17 @@ def read_text(blob: Blob) -> TextFile | None:
     return TextFile(tuple(lines[:-1] if final else lines), bom=bom, crlf=crlf, final_newline=final)
 
 
+def without_blank_edges(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """The range of lines (0-based, half-open) without the blank ones at its edges."""
+    while start < end and not lines[start].strip():
+        start += 1
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return start, end
+
+
 def write_text(text: TextFile) -> bytes:
-    """The bytes of a Text; the inverse of `read_text`."""
+    """The bytes of a text file; the inverse of `read_text`."""
     end = "\r\n" if text.crlf else "\n"
     body = end.join(text.lines) + (end if text.final_newline and text.lines else "")
     return (BOM if text.bom else b"") + body.encode()

@@ -59,16 +59,16 @@ def _add_markdown(found: BlockInventory, path: str, lines: Lines) -> None:
 @lru_cache(maxsize=64)
 def _rendered(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
     """(rendered blocks, contents of fences); a source is compared with each of its variants."""
-    document = markdown_index(lines)
-    closing = closing_line(document)
-    document = markdown_index((*lines, closing)) if closing else document
+    markdown = markdown_index(lines)
+    closing = closing_line(markdown)
+    markdown = markdown_index((*lines, closing)) if closing else markdown
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
-    marks = {one.start for one in document.headings if is_structural_heading(one.title)}
-    for html, start, end in document.html:
+    marks = {one.start for one in markdown.headings if is_structural_heading(one.title)}
+    for html, start, end in markdown.rendered_blocks:
         kind, _, body = html.partition("\0")
         if kind == "fence":
-            content = _content(document.lines[start:end])
+            content = _content(markdown.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
         elif not (kind == "heading" and start in marks):

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from skilljuror.knowledge.generated.embedded_files import INFO_WORDS, MARKER_PHRASES
+from skilljuror.knowledge.generated.embedded_files import INFO_WORDS
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES
 from skilljuror.knowledge.markdown.block_index import CLOSING_LINES
 from skilljuror.knowledge.markdown.inline_text import link_target_spans, unescaped_target
 from skilljuror.knowledge.markdown.text_file import read_text

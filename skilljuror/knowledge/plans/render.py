@@ -30,7 +30,7 @@ class BundleTexts:
             self._texts[path] = text
         return self._texts[path]
 
-    def document(self, path: str) -> MarkdownIndex:
+    def markdown(self, path: str) -> MarkdownIndex:
         """The Markdown index of a file."""
         if path not in self._documents:
             self._documents[path] = markdown_index(self.text(path).lines)
@@ -78,14 +78,14 @@ def piece_lines(piece: Copy | Generated, sources: BundleTexts) -> list[str]:
             raise TransformError(f"{piece.source!r} line {change.line} is not {change.before!r}")
         lines[place] = change.after
     if piece.shift:
-        for place in shifted_lines(piece, sources.document(piece.source)):
+        for place in shifted_lines(piece, sources.markdown(piece.source)):
             lines[place] = shift_line(lines[place], piece.shift)
     return lines
 
 
-def shifted_lines(piece: Copy, document: MarkdownIndex) -> Iterator[int]:
+def shifted_lines(piece: Copy, markdown: MarkdownIndex) -> Iterator[int]:
     """Offsets, within the piece, of the headings that move."""
-    inside = [one for one in document.headings if piece.start - 1 <= one.start < piece.end]
+    inside = [one for one in markdown.headings if piece.start - 1 <= one.start < piece.end]
     if not can_shift(inside, piece.shift):
         raise TransformError(
             f"the headings of {piece.source!r} lines {piece.start}-{piece.end} cannot move by "
@@ -115,7 +115,7 @@ def restored_lines(planned: PlannedFile, variant: BundleTexts) -> Iterator[tuple
     """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
     lines = variant.text(planned.path).lines
     shifted = any(piece.shift for piece, _ in copies_of(planned))
-    headings = {one.start for one in variant.document(planned.path).headings} if shifted else set()
+    headings = {one.start for one in variant.markdown(planned.path).headings} if shifted else set()
     for piece, first in copies_of(planned):
         before = {change.line: change for change in piece.substitutions}
         for number in range(piece.start, piece.end + 1):

@@ -137,11 +137,11 @@ def _structure(parent: Bundle) -> set[tuple[str, int]]:
     sources = BundleTexts(parent.files)
     found: set[tuple[str, int]] = set()
     for skill in parent.skills:
-        document = sources.document(skill.path)
-        lines = {1, document.skip} if document.skip else set()
-        for heading in document.headings:
+        markdown = sources.markdown(skill.path)
+        lines = {1, markdown.frontmatter_lines} if markdown.frontmatter_lines else set()
+        for heading in markdown.headings:
             lines |= {heading.start + 1} if is_structural_heading(heading.title) else set()
-        for file in embedded_files(document):
+        for file in embedded_files(markdown):
             lines.update(range(file.heading.start + 1, file.heading.end + 1))
             lines |= {file.start, file.end + 1} if file.fenced else set()
         found |= {(skill.path, line) for line in lines}
@@ -180,7 +180,7 @@ class PathTargets:
         """Whether the token names a file, a folder or an anchor, from the page or a skill."""
         path, anchor = _parted(token)
         if not path:
-            titles = [one.title for one in self.sources.document(page).headings]
+            titles = [one.title for one in self.sources.markdown(page).headings]
             return anchor in anchors(titles)
         folders = [str(PurePosixPath(page).parent), *self.folders]
         return any(normpath(join(folder, path)) in self.paths for folder in folders)

@@ -4,14 +4,32 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from skilljuror.knowledge.markdown.inline_text import fold_whitespace
-from skilljuror.knowledge.units.draft import RawUnit
+from skilljuror.models.knowledge import UnitKind
 
 SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
 KEYED = frozenset({"json", "yaml", "yml"})
 _KEY = re.compile(r"^(\s*)(?:- )?\"?([A-Za-z_][\w.-]*)\"?\s*:(?:\s|$|\{|\[)")
 _FIELD = re.compile(r"^[A-Za-z_][\w.-]*\s*:")
+
+
+class RawUnit(NamedTuple):
+    """A unit of one text before it has its id and file; lines are 1-based in the file."""
+
+    kind: UnitKind
+    """What it is."""
+    start: int
+    """First line."""
+    end: int
+    """Last line, inclusive."""
+    headings: tuple[str, ...]
+    """Heading path, outermost first."""
+    text: str
+    """Normalised text."""
+    generated: str | None = None
+    """Template whose grammar the line follows."""
 
 
 def code_units(

@@ -5,8 +5,8 @@ from collections import Counter
 from functools import lru_cache
 
 from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.code_and_data import RawUnit
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.units.draft import RawUnit
 from skilljuror.knowledge.units.prose import file_units, markdown_units
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import Unit

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from posixpath import basename, normpath
 
-from skilljuror.knowledge.generated.line_grammar import MARKER, marker_path
+from skilljuror.knowledge.generated.templates import MARKER, marker_path
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit

@@ -8,15 +8,14 @@ from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
 
 from skilljuror.knowledge.generated.embedded_files import embedding_fences
-from skilljuror.knowledge.generated.line_grammar import (
+from skilljuror.knowledge.generated.templates import (
     CONFIGURATION,
     marker_path,
     template_of_line,
 )
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.knowledge.markdown.inline_text import fold_whitespace, inline_text, sentences
-from skilljuror.knowledge.units.code_and_data import code_units, field_units, file_digest
-from skilljuror.knowledge.units.draft import RawUnit
+from skilljuror.knowledge.units.code_and_data import RawUnit, code_units, field_units, file_digest
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 from skilljuror.models.resource_class import is_markdown, resource_class
@@ -30,28 +29,29 @@ _BEFORE = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*")
 
 def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[RawUnit]:
     """Units of a markdown text whose first line is line `first` of its file."""
-    document = markdown_index(tuple(lines))
-    if document.skip:
-        yield from field_units(lines[1 : document.skip - 1], first + 1)
-    yield from _Walk(document, first).units()
-    yield from step_units(document.inlined, first)
+    markdown = markdown_index(tuple(lines))
+    if markdown.frontmatter_lines:
+        yield from field_units(lines[1 : markdown.frontmatter_lines - 1], first + 1)
+    yield from _Walk(markdown, first).units()
+    yield from step_units(markdown.inline_tokens, first)
 
 
 class _Walk:
     """One pass over the block tokens of a body."""
 
-    def __init__(self, document: MarkdownIndex, first: int) -> None:
-        self.lines = document.lines
-        self.tokens = document.inlined
+    def __init__(self, markdown: MarkdownIndex, first: int) -> None:
+        self.lines = markdown.lines
+        self.tokens = markdown.inline_tokens
         self.first = first
         self.path: list[tuple[int, str | None]] = []
         self.lists: list[bool] = []
         self.covered = [
-            number < document.skip or not line.strip() for number, line in enumerate(self.lines)
+            number < markdown.frontmatter_lines or not line.strip()
+            for number, line in enumerate(self.lines)
         ]
         self.marker: str | None = None
         self.configures = False
-        self.fenced = embedding_fences(document)
+        self.fenced = embedding_fences(markdown)
 
     @property
     def headings(self) -> tuple[str, ...]:

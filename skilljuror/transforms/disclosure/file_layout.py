@@ -12,6 +12,7 @@ from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.headings import can_shift, slug
 from skilljuror.knowledge.markdown.block_index import Heading, visible_text
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
+from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, PlannedFile
@@ -195,7 +196,7 @@ class Layout:
 
     def headings_in(self, ranges: Sequence[Range]) -> list[Heading]:
         """The top-level headings within the ranges."""
-        headings, starts = self.flat.document.headings, self._starts
+        headings, starts = self.flat.markdown.headings, self._starts
         inside = {
             number
             for start, end in ranges
@@ -205,14 +206,11 @@ class Layout:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [one.start for one in self.flat.document.headings]
+        return [one.start for one in self.flat.markdown.headings]
 
     def copy_trimmed(self, page: Page, start: int, end: int, shift: int = 0) -> None:
         """Copy lines without the blank ones at the edges."""
-        while start < end and not self.flat.lines[start].strip():
-            start += 1
-        while end > start and not self.flat.lines[end - 1].strip():
-            end -= 1
+        start, end = without_blank_edges(self.flat.lines, start, end)
         if end > start:
             page.copy(self.flat.path, start + 1, end, shift)
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from skilljuror.models.resource_class import is_licence
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES, EmbeddedFile
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.models.plan import Copy
 from skilljuror.transforms.disclosure.trigger_cues import (
     GENERIC,
@@ -111,7 +111,7 @@ class Routing:
         return [name for name in names if name == file.path or name not in self._shared]
 
     def _mentions(self, file: EmbeddedFile) -> list[Mention]:
-        own = (file.heading.start, file.stop)
+        own = (file.heading.start, file.section_end)
         return mentions(self.flat, self._names(file), own, self.flat.unit_at(own[0]))
 
     @staticmethod
@@ -127,9 +127,9 @@ class Routing:
         told = self._told(self._mentions(file), self._names(file)) if file else ""
         copies = [piece for piece in reference.page.pieces if isinstance(piece, Copy)]
         ranges = [(piece.start - 1, piece.end) for piece in copies]
-        document = self.flat.document
-        told = told or ("" if reference.merged else first_sentence(document, ranges))
-        told = told or ("" if about else first_sentence(document, ranges, least=1))
+        markdown = self.flat.markdown
+        told = told or ("" if reference.merged else first_sentence(markdown, ranges))
+        told = told or ("" if about else first_sentence(markdown, ranges, least=1))
         return _read_row(self._link(reference.page.path), about, told)
 
     def _parts(self) -> list[Row]:
@@ -155,11 +155,11 @@ class Routing:
         found, names = self._mentions(file), self._names(file)
         text = "\n".join(file.text.lines)
         if path.lower().endswith(".md"):
-            document = MarkdownIndex(file.text.lines)
-            about = self._topics(one.title for one in document.headings)
-            told = self._told(found, names) or first_sentence(document)
+            markdown = MarkdownIndex(file.text.lines)
+            about = self._topics(one.title for one in markdown.headings)
+            told = self._told(found, names) or first_sentence(markdown)
             return _read_row(self._link(path), about or PurePosixPath(path).stem, told)
-        helper = file.heading.title.startswith(MARKER_PHRASES[0])
+        helper = file.is_helper
         cue = (code_cue(path, text) if helper else "") or self._told(found, names)
         params = {"path": self._shown(path)}
         name = PurePosixPath(file.path).name
@@ -177,7 +177,7 @@ class Routing:
         stem = PurePosixPath(file.path).stem
         if not stem.strip("_") or not ("_" in stem.strip("_") or "-" in stem):
             return []
-        own = (file.heading.start, file.stop)
+        own = (file.heading.start, file.section_end)
         return mentions(self.flat, [file.path, stem], own, self.flat.unit_at(own[0]))
 
     def _used(self, *, crowded: bool) -> list[Row]:

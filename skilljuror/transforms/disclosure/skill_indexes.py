@@ -63,7 +63,7 @@ def guided(
     ]
     rows = [_row(layout, unit, paths[unit]) for unit in units]
     rows += Routing(layout, "").rows()
-    room = limit - flat.document.skip - _lines(kept[""])
+    room = limit - flat.markdown.frontmatter_lines - _lines(kept[""])
     root = root_page(layout, kept[""], shelves.fitted(rows, room))
     return Draft(layout, root, [*guides, *shelves.guides])
 
@@ -88,7 +88,7 @@ def _row(layout: Layout, unit: str, path: str) -> Row:
     """What the root says of a skill: its title, its description, and where its files lie."""
     flat = layout.flat
     start = next(line for line, name in flat.units if name == unit)
-    title = next(visible_text(one.title) for one in flat.document.headings if one.start == start)
+    title = next(visible_text(one.title) for one in flat.markdown.headings if one.start == start)
     shown = path.removeprefix(f"{layout.folder}/")
     params = {"path": shown, "link": quote(shown), "topics": title}
     folders = sorted(_folders(layout, unit))
@@ -134,7 +134,7 @@ def _configuration(flat: FlatSkill, start: int) -> Sequence[str]:
     """The lines of the frontmatter that a skill's section opens with."""
     end = flat.fixed.get(start, start)
     fence = next(
-        (one for one in flat.document.blocks if start < one.start < end and one.kind == "fence"),
+        (one for one in flat.markdown.blocks if start < one.start < end and one.kind == "fence"),
         None,
     )
     return flat.lines[fence.start + 1 : fence.end - 1] if fence else ()

@@ -89,13 +89,13 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
 
 
 def first_sentence(
-    document: MarkdownIndex, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
+    markdown: MarkdownIndex, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
 ) -> str:
     """The first sentence of prose that stands on its own, of so many characters at least; "" when
     there is none. With `ranges` only their lines (0-based, half-open) are read."""
-    looked = ranges if ranges is not None else [(0, len(document.lines))]
-    found = next(filter(None, (document.paragraph(*lines) for lines in looked)), None)
-    found = found or next(filter(None, (document.item(*lines) for lines in looked)), None)
+    looked = ranges if ranges is not None else [(0, len(markdown.lines))]
+    found = next(filter(None, (markdown.first_paragraph(*lines) for lines in looked)), None)
+    found = found or next(filter(None, (markdown.first_item(*lines) for lines in looked)), None)
     told = visible_text(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
@@ -202,18 +202,18 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 def _mention(
     flat: FlatSkill, line: int, pattern: re.Pattern[str], links: Sequence[str]
 ) -> Iterator[Mention]:
-    above = [one for one in flat.document.headings if one.start <= line]
+    above = [one for one in flat.markdown.headings if one.start <= line]
     if above and above[-1].start == line and is_marker_heading(above[-1].title):
         return
     start, _ = flat.carried_at(line)
     heading = next((one.title for one in reversed(above) if one.start > start), "")
     heading = "" if is_marker_heading(heading) else heading
-    if line not in flat.document.prose or (above and above[-1].start == line):
+    if line not in flat.markdown.prose_lines or (above and above[-1].start == line):
         yield Mention("", heading)
         return
-    passage = flat.document.passages.get(line) or flat.lines[line].strip().strip("|")
+    passage = flat.markdown.paragraph_at.get(line) or flat.lines[line].strip().strip("|")
     told = " ".join(_LIST_MARK.sub("", passage, count=1).split())
-    if line not in flat.document.passages:
+    if line not in flat.markdown.paragraph_at:
         yield Mention(clip(visible_text(" – ".join(cell.strip() for cell in told.split("|")))), heading)
         return
     sentences = _SENTENCE_END.split(told)

@@ -40,8 +40,8 @@ def defined_labels(lines: Sequence[str]) -> set[str]:
     """Labels that the text defines: link references and footnotes."""
     if not any("]:" in line for line in lines):
         return set()
-    document = markdown_index(tuple(lines))
-    return {label for label, _, _ in _definitions(document)}
+    markdown = markdown_index(tuple(lines))
+    return {label for label, _, _ in _definitions(markdown)}
 
 
 def used_labels(lines: Sequence[str]) -> set[str]:
@@ -49,14 +49,14 @@ def used_labels(lines: Sequence[str]) -> set[str]:
     return {folded_label(label) for label in _BRACKETS.findall("\n".join(lines))}
 
 
-def _definitions(document: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
+def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
     """(label, first line, end) of every definition, then of every footnote that is none."""
-    links = [(one.key, one.start, one.end) for one in document.definitions]
+    links = [(one.label, one.start, one.end) for one in markdown.definitions]
     yield from links
     known = {label for label, _, _ in links}
-    for block in document.blocks:
+    for block in markdown.blocks:
         if block.kind == "paragraph_open":
-            note = _FOOTNOTE.match(document.lines[block.start])
+            note = _FOOTNOTE.match(markdown.lines[block.start])
             if note and folded_label(note[1]) not in known:
                 yield folded_label(note[1]), block.start, block.end
 
@@ -120,7 +120,7 @@ def _bare(text: str) -> str:
 def _opening(page: Page) -> int:
     """Number of pieces before the text of the page: its frontmatter."""
     first = page.pieces[0] if page.pieces else None
-    skip = page.sources.document(first.source).skip if isinstance(first, Copy) else 0
+    skip = page.sources.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
     whole = isinstance(first, Copy) and skip > 0 and (first.start, first.end) == (1, skip)
     if isinstance(first, Generated) or not whole:
         return 0

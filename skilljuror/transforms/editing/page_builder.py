@@ -32,7 +32,7 @@ class Page:
         self.pieces.append(Copy(source, start, end, shift))
         lines = list(self.sources.text(source).lines[start - 1 : end])
         if shift:
-            for heading in self.sources.document(source).headings:
+            for heading in self.sources.markdown(source).headings:
                 if start - 1 <= heading.start < end:
                     place = heading.start - start + 1
                     lines[place] = shift_line(lines[place], shift)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from skilljuror.knowledge.markdown.headings import slug
 from skilljuror.knowledge.plans.block_inventory import distinct_words
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.models.bundle import Skill
@@ -16,8 +17,7 @@ _STOPS = (". ", "; ", ", ", " ")
 
 def skill_slug(text: str) -> str:
     """A valid skill name: lower-case letters, digits and single hyphens."""
-    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_NAME].rstrip("-")
-    return name or "skill"
+    return slug(text, MAX_NAME, "skill")
 
 
 def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
@@ -72,7 +72,7 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
     escaped line break does, its first paragraph, its first heading or its name."""
     if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
-    document = MarkdownIndex(lines)
-    first = document.paragraph(0, len(document.lines))
-    told = visible_text(first) if first else next((visible_text(one.title) for one in document.headings), "")
+    markdown = MarkdownIndex(lines)
+    first = markdown.first_paragraph(0, len(markdown.lines))
+    told = visible_text(first) if first else next((visible_text(one.title) for one in markdown.headings), "")
     return cut(told or PurePosixPath(skill.directory).name, 300)

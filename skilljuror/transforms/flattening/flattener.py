@@ -79,13 +79,13 @@ class Flattener:
             self.page.copy(skill.path, start + 1, start)
             return
         body = text.lines[start:]
-        close = closing_line(self.sources.document(skill.path))
+        close = closing_line(self.sources.markdown(skill.path))
         if close is None or (self.shown_alone(skill) and not self.labels.fits(body)):
             self.fence(skill.path, f"{PurePosixPath(skill.directory)}/SKILL.md", start + 1)
             return
         self.labels.add(body)
         self.shown.setdefault(skill.path, (self.page.path, -1))
-        shift = _demotion(self.sources.document(skill.path), least)
+        shift = _demotion(self.sources.markdown(skill.path), least)
         self.page.copy(skill.path, start + 1, len(text.lines), shift)
         if close:
             self.page.make("closer", line=close)
@@ -115,8 +115,8 @@ class Flattener:
         shown = self.relative(path)
         lines = self.sources.text(path).lines
         if is_markdown(path) and not self.tagged:
-            document = self.sources.document(path)
-            levels = _levels_as_prose(document)
+            markdown = self.sources.markdown(path)
+            levels = _levels_as_prose(markdown)
             if levels is not None and self.labels.fits(lines):
                 self.labels.add(lines)
                 self._marker(path, marker_phrase(path, code), shown)
@@ -172,25 +172,25 @@ def looks_forged(bundle: Bundle, sources: BundleTexts) -> bool:
         is_marker_heading(heading.title)
         for path in bundle.files
         if (is_markdown(path) or is_root_name(path)) and bundle.files[path].text is not None
-        for heading in sources.document(path).headings
+        for heading in sources.markdown(path).headings
     )
 
 
-def _demotion(document: MarkdownIndex, least: int) -> int:
+def _demotion(markdown: MarkdownIndex, least: int) -> int:
     """Levels to add so that no heading stands above `least`; 0 when that cannot be done."""
-    top = min((heading.level for heading in document.headings), default=least)
+    top = min((heading.level for heading in markdown.headings), default=least)
     levels = max(0, least - top)
-    return levels if can_shift(document.headings, levels) else 0
+    return levels if can_shift(markdown.headings, levels) else 0
 
 
-def _levels_as_prose(document: MarkdownIndex) -> int | None:
+def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
     """Levels to add so that a file may stand as prose below its marker; None when it may not."""
-    kinds = [block.kind for block in document.blocks]
-    if document.skip or kinds == ["fence"] or closing_line(document) != "":
+    kinds = [block.kind for block in markdown.blocks]
+    if markdown.frontmatter_lines or kinds == ["fence"] or closing_line(markdown) != "":
         return None
-    top = min((heading.level for heading in document.headings), default=MARKER_LEVEL + 1)
+    top = min((heading.level for heading in markdown.headings), default=MARKER_LEVEL + 1)
     levels = max(0, MARKER_LEVEL + 1 - top)
-    return levels if can_shift(document.headings, levels) else None
+    return levels if can_shift(markdown.headings, levels) else None
 
 
 def omit(flat: Flat, sources: BundleTexts, path: str, numbers: Iterable[int]) -> None:

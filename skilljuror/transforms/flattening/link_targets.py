@@ -52,9 +52,9 @@ class Places:
         pages: _Pages = {}
         inside: _Anchors = {}
         for page in self._pages:
-            document = markdown_index(tuple(page.lines))
-            titles = anchors([one.title for one in document.headings])
-            names = dict(zip((one.start for one in document.headings), titles, strict=True))
+            markdown = markdown_index(tuple(page.lines))
+            titles = anchors([one.title for one in markdown.headings])
+            names = dict(zip((one.start for one in markdown.headings), titles, strict=True))
             for path, (where, line) in self._shown.items():
                 if where == page.path:
                     pages[path] = (page.path, names.get(line, ""))
@@ -77,18 +77,18 @@ def linked(pages: Sequence[Page], places: Places, sources: BundleTexts) -> list[
 def _relinked(piece: Copy, page: Page, places: Places, sources: BundleTexts) -> Copy:
     if piece.end < piece.start or page.is_fenced(piece):
         return piece
-    changes = tuple(_changes(piece, page, places, sources.document(piece.source)))
+    changes = tuple(_changes(piece, page, places, sources.markdown(piece.source)))
     return Copy(piece.source, piece.start, piece.end, piece.shift, changes) if changes else piece
 
 
-def _changes(piece: Copy, page: Page, places: Places, document: MarkdownIndex) -> Iterator[Substitution]:
+def _changes(piece: Copy, page: Page, places: Places, markdown: MarkdownIndex) -> Iterator[Substitution]:
     def rewrite(target: str) -> str | None:
         return _moved(target, piece.source, page.path, places)
 
-    defining = {line for one in document.definitions for line in range(one.start, one.end)}
+    defining = {line for one in markdown.definitions for line in range(one.start, one.end)}
     for number in range(piece.start, piece.end + 1):
-        if number - 1 in document.prose or number - 1 in defining:
-            before = document.lines[number - 1]
+        if number - 1 in markdown.prose_lines or number - 1 in defining:
+            before = markdown.lines[number - 1]
             after = rewrite_links(before, rewrite)
             if after != before:
                 yield Substitution(number, before, after, "link")
@@ -115,9 +115,9 @@ def _anchor_pieces(page: Page, names: Mapping[int, str]) -> Iterator[tuple[_Key,
         if isinstance(piece, Generated):
             place += 1
             continue
-        document = page.sources.document(piece.source)
-        own = anchors([one.title for one in document.headings])
-        for heading, name in zip(document.headings, own, strict=True):
+        markdown = page.sources.markdown(piece.source)
+        own = anchors([one.title for one in markdown.headings])
+        for heading, name in zip(markdown.headings, own, strict=True):
             line = place + heading.start - piece.start + 1
             if piece.start - 1 <= heading.start < piece.end and line in names:
                 yield (piece.source, name), (page.path, names[line])

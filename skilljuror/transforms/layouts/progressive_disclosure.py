@@ -48,17 +48,17 @@ def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, BundleTexts]:
         )
     sources = BundleTexts(parent.files)
     path = parent.skills[0].path
-    return FlatSkill(path, sources.document(path)), sources
+    return FlatSkill(path, sources.markdown(path)), sources
 
 
 def _within(parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> Draft:
     """The draft whose root keeps within the limit: first less text stays, then rows are shared;
     of a union that still does not fit, every skill gets a guide, of one skill its folders do."""
-    lines = max(24, limit - flat.document.skip - len(flat.embedded) - 8)
+    lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded) - 8)
     merge = MERGE_TOKENS
     before: list[int] = []
     rows = sum(not file.fenced for file in flat.embedded)
-    hopeless = len(flat.units) >= MANY or flat.document.skip + rows > limit
+    hopeless = len(flat.units) >= MANY or flat.markdown.frontmatter_lines + rows > limit
     for _ in range(ROUNDS):
         draft = _draft(parent, sources, flat, Budget(lines), merge)
         over = len(draft.root.lines) - limit
@@ -71,7 +71,7 @@ def _within(parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -
         lines = max(24, lines - over)
     if len(flat.units) > 1:
         return guided(parent, sources, flat, limit, MERGE_TOKENS)
-    budget = Budget(max(24, (limit - flat.document.skip) // 2))
+    budget = Budget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
     shelved = _draft(parent, sources, flat, budget, MERGE_TOKENS, limit)
     return shelved if shelved.guides else draft
 

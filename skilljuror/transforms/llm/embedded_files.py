@@ -45,30 +45,30 @@ class Carried:
         }
 
 
-def carried_files(document: MarkdownIndex) -> tuple[Carried, ...]:
+def carried_files(markdown: MarkdownIndex) -> tuple[Carried, ...]:
     """The files that a flat page carries in fences, Markdown apart."""
     return tuple(
         Carried(
             file.path,
             file.heading.title,
-            document.lines[file.start - 1 : file.end + 1],
+            markdown.lines[file.start - 1 : file.end + 1],
             file.blob,
         )
-        for file in embedded_files(document)
+        for file in embedded_files(markdown)
         if file.fenced and not is_markdown(file.path)
     )
 
 
-def folded_page(document: MarkdownIndex, carried: Sequence[Carried]) -> list[str]:
+def folded_page(markdown: MarkdownIndex, carried: Sequence[Carried]) -> list[str]:
     """A flat page with a placeholder in place of each fence that carries a file; the lines before
     the first fence keep their numbers."""
     by_path = {one.path: one for one in carried}
     found, place = list[str](), 0
-    for file in embedded_files(document):
+    for file in embedded_files(markdown):
         if file.path in by_path:
-            found += [*document.lines[place : file.start - 1], by_path[file.path].placeholder]
+            found += [*markdown.lines[place : file.start - 1], by_path[file.path].placeholder]
             place = file.end + 1
-    return [*found, *document.lines[place:]]
+    return [*found, *markdown.lines[place:]]
 
 
 def expanded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]:

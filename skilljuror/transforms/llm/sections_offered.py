@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.knowledge.generated.embedded_files import MARKER_PHRASES, EmbeddedFile
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.transforms.disclosure.sections import FlatSkill, Group, Range, Section
 
 PART_TOKENS = 300
@@ -93,7 +93,7 @@ def _headed(heads: Sequence[Group], group: Group) -> Group:
 
 
 def _documents(flat: FlatSkill) -> Iterator[EmbeddedFile]:
-    return (file for file in flat.embedded if not file.heading.title.startswith(MARKER_PHRASES[0]))
+    return (file for file in flat.embedded if not file.is_helper)
 
 
 def _groups(flat: FlatSkill) -> list[Group]:
@@ -112,8 +112,8 @@ def _open(flat: FlatSkill, section: Section, path: tuple[str, ...], limit: int) 
     if section.level > 1 and (tokens <= limit or not section.children):
         yield Group(ranges, section.title, path, tokens, unit=unit)
         return
-    own = [(section.start, section.stop)]
-    bare = not flat.says([(section.own, section.stop)])
+    own = [(section.start, section.text_end)]
+    bare = not flat.says([(section.text_start, section.text_end)])
     yield Group(own, section.title, path, flat.tokens(own), lead=True, bare=bare, unit=unit)
     below = (*path, section.title) if section.level else path
     for child in section.children:
@@ -121,7 +121,7 @@ def _open(flat: FlatSkill, section: Section, path: tuple[str, ...], limit: int) 
 
 
 def _ranges(section: Section) -> Iterator[Range]:
-    yield section.start, section.stop
+    yield section.start, section.text_end
     for child in section.children:
         yield from _ranges(child)
 

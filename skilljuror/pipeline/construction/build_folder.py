@@ -1,4 +1,4 @@
-"""Where a build may go: into a folder that can be made again, so that nothing of a user is lost."""
+"""The folder of a build: what lies in it, and which folders a build may replace without loss."""
 
 from pathlib import Path
 
@@ -23,13 +23,13 @@ def safe_target(target: Path, source: Path) -> Path:
     _refuse_build(source)
     place, origin = target.resolve(), source.resolve()
     if place == origin or place in origin.parents:
-        raise _unfit(target, f"holds the source {str(source)!r}", "name a folder elsewhere")
+        raise _unfit_target(target, f"holds the source {str(source)!r}", "name a folder elsewhere")
     if origin in place.parents:
-        raise _unfit(
+        raise _unfit_target(
             target, f"lies inside the source {str(source)!r}", "name a folder outside of it"
         )
     if place == Path.cwd() or place in Path.cwd().parents:
-        raise _unfit(target, "is the folder you stand in", "name a folder below it")
+        raise _unfit_target(target, "is the folder you stand in", "name a folder below it")
     _refuse_foreign(target, place)
     return place
 
@@ -54,18 +54,18 @@ def _refuse_foreign(target: Path, place: Path) -> None:
     if not place.exists():
         return
     if not place.is_dir():
-        raise _unfit(target, "is a file", "name a folder")
+        raise _unfit_target(target, "is a file", "name a folder")
     there = sorted(entry.name for entry in place.iterdir())
     foreign = [name for name in there if name not in PARTS or RECORD not in there]
     if foreign:
-        raise _unfit(
+        raise _unfit_target(
             target,
             f"holds {foreign[0]!r}, which no build made",
             "nothing was touched; name a new or empty folder",
         )
 
 
-def _unfit(target: Path, why: str, mend: str) -> UsageError:
+def _unfit_target(target: Path, why: str, mend: str) -> UsageError:
     return UsageError(
         f"--out {str(target)!r} {why}; a build replaces its folder as a whole: {mend}",
         file=str(target),

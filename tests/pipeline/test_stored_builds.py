@@ -3,7 +3,7 @@
 from skilljuror.errors import SkilljurorError
 from skilljuror.files import StudyFolder
 from skilljuror.pipeline.construction.build import build_many
-from skilljuror.pipeline.construction.builds import store_builds
+from skilljuror.pipeline.construction.stored_builds import store_builds
 from skilljuror.store import open_read
 from tests.support.bundle_corpus import write
 

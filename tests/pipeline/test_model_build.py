@@ -13,7 +13,11 @@ from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
-from skilljuror.pipeline.construction.engine import build_many_with_model, build_with_model, public
+from skilljuror.pipeline.construction.model_build import (
+    build_many_with_model,
+    build_with_model,
+    without_secrets,
+)
 from skilljuror.transforms.llm.prompts import load_prompt
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
@@ -217,7 +221,7 @@ def test_one_failing_source_does_not_stop_the_rest(bench):
 
 @pytest.mark.parametrize("name", ["api_key", "extra_headers", "azure_ad_token", "aws_secret_x"])
 def test_parameters_that_may_hold_a_secret_are_not_recorded(name):
-    assert public({name: "x", "temperature": 0, "max_tokens": 9}) == {
+    assert without_secrets({name: "x", "temperature": 0, "max_tokens": 9}) == {
         "max_tokens": 9, "temperature": 0,
     }  # fmt: skip
 

@@ -16,11 +16,11 @@ from skilljuror.llm import ModelAnswer, ModelChoice, ModelClient
 from skilljuror.models.build import BuildRecord
 from skilljuror.pipeline.construction.build import (
     DEFAULT_VARIANTS,
-    Work,
-    names_of,
+    BuildInProgress,
+    names_for,
     transforms_in_order,
 )
-from skilljuror.pipeline.construction.target import safe_target
+from skilljuror.pipeline.construction.build_folder import safe_target
 from skilljuror.transforms.base import Transform
 from skilljuror.transforms.llm.assign import Assigned
 from skilljuror.transforms.llm.prompts import Prompt, load_prompt
@@ -53,20 +53,20 @@ def build_with_model(
     Raises BundleError, TransformError, UsageError for an unfit target and, when the model cannot be
     reached or gives no answer of the right form, ModelError.
     """
-    _check(mode, target, calls)
+    _check_mode_and_log(mode, target, calls)
     place = safe_target(target, source)
     bundle = load_bundle(source)
     client = ModelClient(choice, calls)
     with fresh_dir(place) as staging:
-        work = Work(bundle, staging)
-        maker = Maker(mode, client)
+        build = BuildInProgress(bundle, staging)
+        variant_maker = _VariantMaker(mode, client)
         for transform in transforms_in_order(variants):
-            maker.make(work, transform)
+            variant_maker.make(build, transform)
         write_jsonl(staging / CALLS, client.answers)
-        return work.finish(mode, maker.options())
+        return build.finish(mode, variant_maker.options())
 
 
-class Maker:
+class _VariantMaker:
     """Makes the variants of one build, those of the mode through the model."""
 
     def __init__(self, mode: Mode, client: ModelClient) -> None:
@@ -74,18 +74,18 @@ class Maker:
         self.client = client
         self.prompts: dict[str, Prompt] = {}
 
-    def make(self, work: Work, transform: Transform) -> None:
+    def make(self, build: BuildInProgress, transform: Transform) -> None:
         """Make one variant."""
         name, skill = transform.variant, SKILLS[self.mode].get(transform.variant)
         if skill is None:
-            work.by_plan(transform, {})
+            build.add_planned(transform, {})
             return
         prompt = self.prompts[name] = load_prompt(skill)
         if self.mode == "assign":
-            work.by_plan(Assigned(self.client, prompt), {})
+            build.add_planned(Assigned(self.client, prompt), {})
         else:
-            written = Rewriter(self.client, prompt, name).files(work.made[transform.parent])
-            work.by_hand(name, transform.parent, written)
+            written = Rewriter(self.client, prompt, name).files(build.bundles[transform.parent])
+            build.add_written(name, transform.parent, written)
 
     def options(self) -> dict[str, Any]:
         """What the record tells about the model: enough to repeat the build, no address, no key."""
@@ -93,16 +93,16 @@ class Maker:
         return {
             "mode": self.mode,
             "model": choice.model,
-            "params": public(choice.params),
+            "params": without_secrets(choice.params),
             "prompts": {
                 variant: {"skill": prompt.name, "sha256": prompt.sha256}
                 for variant, prompt in sorted(self.prompts.items())
             },
-            "calls": spent(self.client.answers),
+            "calls": _usage_of(self.client.answers),
         }
 
 
-def public(params: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(params: dict[str, Any]) -> dict[str, Any]:
     """Parameters without those that may hold a secret."""
     return {
         name: value
@@ -111,23 +111,23 @@ def public(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def spent(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
+def _usage_of(answers: Sequence[ModelAnswer]) -> dict[str, Any]:
     """What the answers took: calls, tokens, US dollars; None where a single one is unknown."""
     return {
         "count": len(answers),
         "prompts_sha256": [answer.prompt_sha256 for answer in answers],
-        "input_tokens": _sum([answer.input_tokens for answer in answers]),
-        "output_tokens": _sum([answer.output_tokens for answer in answers]),
-        "cost_usd": _sum([answer.cost_usd for answer in answers]),
+        "input_tokens": _sum_if_known([answer.input_tokens for answer in answers]),
+        "output_tokens": _sum_if_known([answer.output_tokens for answer in answers]),
+        "cost_usd": _sum_if_known([answer.cost_usd for answer in answers]),
     }
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
+def _sum_if_known(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
 
-def _check(mode: str, target: Path, calls: Path) -> None:
+def _check_mode_and_log(mode: str, target: Path, calls: Path) -> None:
     if mode not in get_args(Mode):
         raise UsageError(f"unknown mode {mode!r}; choose one of {', '.join(get_args(Mode))}")
     if calls.resolve().is_relative_to(target.resolve()):
@@ -150,7 +150,7 @@ def build_many_with_model(
 
     A source that fails yields its error in place of the record; the others go on.
     """
-    for name, source in zip(names_of(sources), sources, strict=True):
+    for name, source in zip(names_for(sources), sources, strict=True):
         try:
             yield (
                 name,

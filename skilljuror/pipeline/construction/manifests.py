@@ -1,18 +1,23 @@
-"""Manifests of variants, and plans as JSON."""
+"""Manifests: of a variant in its build record, and of what a trial offered; and plans as JSON."""
 
 from functools import lru_cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import msgspec
 
+from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
+from skilljuror.files import StudyFolder, read_rows
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.build import FileDigest, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.gate import GateVerdict
+from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import resource_class
+from skilljuror.models.study import TrialRecord
 from skilljuror.tokens import count
 
 READ_LIMIT = 25_000
@@ -24,7 +29,7 @@ FLAT = frozenset({"baseline", "origin-flat"})
 Feasibility = Literal["ok", "over_read_limit", "over_context"]
 
 
-def manifest(
+def variant_manifest(
     variant: str,
     parent: str | None,
     bundle: Bundle,
@@ -88,3 +93,37 @@ def plan_from_json(value: Any) -> Plan:
         return msgspec.convert(value, Plan)
     except msgspec.ValidationError as error:
         raise StudyError(f"the plan in the build record is damaged: {error}") from error
+
+
+NOTHING_OFFERED = SkillManifest()
+"""The manifest of the no-skill arm."""
+
+
+@lru_cache(maxsize=32)
+def offered_manifest(skills: Path, root: str | None, variant: str | None) -> SkillManifest:
+    """The manifest of a folder of skills, for attribution; `root` is where it lay in the sandbox."""
+    bundle = load_bundle(skills)
+    resources = []
+    for path, blob in bundle.files.items():
+        skill, _, inside = path.partition("/")
+        if inside:
+            text = blob.text
+            kind = resource_class(inside, blob)
+            counted = None if text is None else count(text)
+            resources.append(Resource(skill, inside, kind, text, counted))
+    names = tuple(sorted({skill.directory for skill in bundle.skills}))
+    return SkillManifest(tuple(resources), (root,) if root else (), names, True, variant)
+
+
+@lru_cache(maxsize=32)
+def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
+    """The knowledge map of a build; empty where it has none."""
+    return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
+
+
+def offered_by(folder: StudyFolder, record: TrialRecord) -> SkillManifest:
+    """What this trial offered; an empty manifest for the no-skill arm."""
+    if record.variant is None:
+        return NOTHING_OFFERED
+    skills = folder.variant(record.task, record.variant)
+    return offered_manifest(skills, record.skill_root, record.variant)

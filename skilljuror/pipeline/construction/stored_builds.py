@@ -1,20 +1,22 @@
-"""Many builds as rows, so that the questions of RQ1 can be asked of them without a study."""
+"""Builds as rows of a database, so that the questions of RQ1 can be asked of them without a study."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, read_record, read_rows
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
-from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
 from skilljuror.store import open_write
+from skilljuror.store.replacement import database_to_fill
 
-Judged = tuple[BuildRecord, list[GateResult]]
+JudgedBuild = tuple[BuildRecord, list[GateResult]]
 """A build with the answers of its gates."""
 
 
-def read_builds(folder: Path, names: Iterable[str]) -> list[Judged]:
+def read_builds(folder: Path, names: Iterable[str]) -> list[JudgedBuild]:
     """The builds `folder/<name>/`, each under the name of its folder; a name without one is left out."""
     return [
         (
@@ -49,34 +51,42 @@ def refresh_builds(builds: Iterable[Path]) -> list[Path]:
     return [
         database
         for place, inside in names.items()
-        for database in _databases(place)
-        if database.is_file() and _refreshed(database, place, inside)
+        for database in _databases_of(place)
+        if database.is_file() and _refresh(database, place, inside)
     ]
 
 
-def _databases(place: Path) -> list[Path]:
+def _databases_of(place: Path) -> list[Path]:
     """Where builds in this folder may be rows: beside them, or in their study."""
     study = StudyFolder(place.parent)
     return [StudyFolder(place).database, *([study.database] if study.builds == place else [])]
 
 
-def _refreshed(database: Path, place: Path, names: list[str]) -> bool:
+def _refresh(database: Path, place: Path, names: list[str]) -> bool:
     """Whether the database holds any of the builds, which were put into it anew."""
     with open_write(database) as store:
-        held = store.builds()
-        mine = [name for name in names if name in held]
-        store.put_builds(read_builds(place, mine))
-    return bool(mine)
+        stored = store.builds()
+        known = [name for name in names if name in stored]
+        store.put_builds(read_builds(place, known))
+    return bool(known)
 
 
 def store_builds(folder: Path, names: Iterable[str]) -> Path:
     """Put the builds `folder/<name>/` into the database of the folder; its path.
 
-    A build replaces its earlier rows; rows of other builds stay. Raises StoreError for a database
-    that cannot be written.
+    A build replaces its earlier rows; rows of other builds stay. A database of builds alone that
+    another version made is made again, with all builds of the folder. Raises StoreError for a
+    database that cannot be written.
     """
-    database = StudyFolder(folder).database
-    told = read_builds(folder, names)
-    with open_write(database) as store:
-        store.put_builds(told)
+    study = StudyFolder(folder)
+    database, ingested = study.database, study.planned or study.sources_file.exists()
+    target = nullcontext(database) if ingested else database_to_fill(database)
+    with target as path, open_write(path) as store:
+        remade = path != database and database.exists()
+        store.put_builds(read_builds(folder, build_names(folder) if remade else names))
     return database
+
+
+def build_names(folder: Path) -> list[str]:
+    """Names of the builds that lie in a folder."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{RECORD}"))
