@@ -57,7 +57,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "base": set(),
         "assembly": {"base", "raw_logs"},
         "json_lines": {"assembly", "base", "raw_logs"},
-        "read": {"__init__", "base"},
+        "read": {"__init__", "base", "raw_logs"},
         **{
             name: {"assembly", "base", "json_lines", "raw_logs"}
             for name in ("claude_code", "codex", "copilot_cli", "gemini_cli", "mini_swe_agent",

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.assembly.builders import TrajectoryBuilder, total_usage
 from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.raw_logs.coercion import as_epoch
-from skilljuror.parsers.raw_logs.jsonl import JsonLines, Skip
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, Skip, unreadable
 
 
 class RecordReader:
@@ -70,13 +69,11 @@ class JsonLinesParser(Parser):
         run.add_diagnostics(lines)
         reader.finish()
         if reader.session is None:
-            problem = f"{str(source.path)!r} has no {self.opening}"
-            raise TrajectoryError(problem, file=str(source.path))
+            raise unreadable(source.path, f"has no {self.opening}")
         run.complete = run.complete and reader.ended
         yield run.build(
             self,
             source.files,
-            trajectory=reader.session,
             session=reader.session,
             agent_version=reader.agent_version,
             model=reader.model,

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from inspect import isabstract
 
-from skilljuror.errors import TrajectoryError, UsageError
+from skilljuror.errors import UsageError
 from skilljuror.models.trajectory import AgentTraits, Trajectory
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import Parser, Source
+from skilljuror.parsers.raw_logs.jsonl import unreadable
 from skilljuror.registry import resolve
 
 
@@ -34,10 +35,8 @@ def read(source: Source, format: str) -> Iterator[Trajectory]:
     try:
         yield from parser(format).parse(source)
     except OSError as error:
-        raise TrajectoryError(
-            f"{str(source.path)!r} cannot be read as {format}: {error.strerror or error}",
-            file=str(source.path),
-        ) from error
+        problem = f"cannot be read as {format}: {error.strerror or error}"
+        raise unreadable(source.path, problem) from error
 
 
 def claims(source: Source, formats: Sequence[str] = ()) -> list[str]:

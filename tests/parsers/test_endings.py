@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror.models.trajectory import Message, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, ends_with_answer
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
@@ -90,11 +90,11 @@ def draft(calls: int, *after: str) -> TrajectoryBuilder:
     ],
 )
 def test_who_waits(calls, after, answered):
-    assert ends_with_answer(draft(calls, *after)) is answered
+    assert draft(calls, *after).ends_with_answer() is answered
 
 
 def test_a_log_without_a_step_is_no_answer():
-    assert not ends_with_answer(TrajectoryBuilder())
+    assert not TrajectoryBuilder().ends_with_answer()
 
 
 def codex(tmp_path: Path, *ends: str) -> Trajectory:

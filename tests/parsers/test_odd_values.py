@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from itertools import takewhile
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,9 +14,9 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.line_options import end_range
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import ToolCall, ToolResult
-from skilljuror.parsers.assembly.line_numbers import _LINE, _counted, strip_line_numbers
+from skilljuror.parsers.assembly.line_numbers import _LINE, strip_line_numbers
 from skilljuror.parsers.codex.tool_results import read_output
-from skilljuror.parsers.raw_logs.coercion import text_between_tags, text_of
+from skilljuror.parsers.raw_logs.content import text_between_tags, text_of
 from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import decode_glued
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
@@ -51,10 +52,13 @@ NUMBERED = st.lists(PIECES, max_size=16).map("".join) | st.builds(
 @example(shown="1→a\n2→b\n")
 @example(shown="9\n10\n11")
 @example(shown="5→a\n6→b\n<system-reminder>\n7→c")
-def test_numbers_are_taken_off_at_once_as_they_are_line_by_line(shown):
-    first = _LINE.match(shown.split("\n")[0])
-    slow = None if first is None else (_counted(shown.split("\n"), int(first[1])), int(first[1]))
-    assert strip_line_numbers(shown) == slow
+def test_numbers_are_taken_off_as_long_as_they_count_up(shown):
+    lines = shown.split("\n")
+    matches = [_LINE.match(line) for line in lines]
+    numbers = [int(match[1]) if match else -1 for match in matches]
+    counted = takewhile(lambda place: numbers[place] == numbers[0] + place, range(len(lines)))
+    texts = [lines[place][match.end() :] for place in counted if (match := matches[place])]
+    assert strip_line_numbers(shown) == (("\n".join(texts), numbers[0]) if texts else None)
 
 
 @MANY

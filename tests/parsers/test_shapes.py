@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
-from skilljuror.parsers.raw_logs.coercion import (
-    as_count,
-    as_epoch,
-    as_number,
-    remainder_or_zero,
-    text_of,
-)
+from skilljuror.parsers.raw_logs.coercion import as_count, as_epoch, as_float, remainder_or_zero
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head, parse_partial
 from skilljuror.parsers.raw_logs.json_document import JsonDocument
 
@@ -146,8 +141,8 @@ def test_count(value, plain):
 
 
 def test_number_is_finite():
-    assert as_number(10**400) is None
-    assert as_number(float("inf")) is None
+    assert as_float(10**400) is None
+    assert as_float(float("inf")) is None
 
 
 def test_minus_keeps_unknown_unknown():

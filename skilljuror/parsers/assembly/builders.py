@@ -4,11 +4,13 @@ Calls and their results are joined by call id in file order, never along parent 
 which lose the results of parallel calls (formats.md §4.1).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import (
@@ -26,26 +28,29 @@ from skilljuror.parsers.assembly.tool_calls import call_fields
 from skilljuror.parsers.base import Parser
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
+_SKILLS_BLOCK = re.compile(r"<available_skills>(.*?)</available_skills>", re.DOTALL)
+_SKILL_NAME = re.compile(r"<name>([^<\n]*)</name>")
+_SKILL_PLACE = re.compile(r"<location>([^<\n]*)</location>")
+
 MAIN = "main"
 """What the main agent of a run is called; sub-agents have the ids of their log."""
 
 
-class CallBuilder:
+class CallBuilder(Struct, eq=False):
     """A call whose result may still come."""
 
-    __slots__ = ("arguments", "call_id", "fields", "line", "name", "result", "sub_agent")
+    call_id: str | None
+    name: str
+    arguments: dict[str, Any]
+    line: int
+    sub_agent: str | None = None
+    """Id of the sub-agent it started."""
+    result: ToolResult | None = None
+    fields: dict[str, Any] = {}
+    """The fields of a call that follow from its name and arguments."""
 
-    def __init__(
-        self, call_id: str | None, name: str, arguments: dict[str, Any], line: int
-    ) -> None:
-        self.call_id = call_id
-        self.name = name
-        self.arguments = arguments
-        self.line = line
-        self.fields = call_fields(name, arguments)
-        self.sub_agent: str | None = None
-        """Id of the sub-agent it started."""
-        self.result: ToolResult | None = None
+    def __post_init__(self) -> None:
+        self.fields = call_fields(self.name, self.arguments)
 
     @property
     def action(self) -> Action:
@@ -56,50 +61,33 @@ class CallBuilder:
     def build(self) -> ToolCall:
         """The call as a record."""
         return ToolCall(
-            call_id=self.call_id,
-            name=self.name,
-            line=self.line,
-            agent=self.sub_agent,
-            arguments=self.arguments,
-            result=self.result,
-            **self.fields,
-        )
+            call_id=self.call_id, name=self.name, line=self.line, agent=self.sub_agent,
+            arguments=self.arguments, result=self.result, **self.fields,
+        )  # fmt: skip
 
 
-class StepBuilder:
+class StepBuilder(Struct, eq=False):
     """An agent message that may still grow."""
 
-    __slots__ = (
-        "agent", "calls", "file", "key", "line", "model", "reasoning", "texts", "timestamp", "usage",
-    )  # fmt: skip
-
-    def __init__(self, agent: str, line: int, file: int, timestamp: float | None) -> None:
-        self.agent = agent
-        self.line = line
-        self.file = file
-        self.timestamp = timestamp
-        self.key: str | None = None
-        self.model: str | None = None
-        self.texts: list[str] = []
-        self.reasoning: list[str] = []
-        self.calls: list[CallBuilder] = []
-        self.usage: Usage | None = None
+    agent: str
+    line: int
+    file: int
+    timestamp: float | None
+    key: str | None = None
+    model: str | None = None
+    texts: list[str] = []
+    reasoning: list[str] = []
+    calls: list[CallBuilder] = []
+    usage: Usage | None = None
 
     def build(self, index: int) -> Step:
         """The step as a record."""
         return Step(
-            agent=self.agent,
-            index=index,
-            line=self.line,
-            text="\n".join(self.texts),
-            reasoning="\n".join(self.reasoning),
-            calls=tuple([call.build() for call in self.calls]),
-            usage=self.usage,
-            model=self.model,
-            timestamp=self.timestamp,
-            file=self.file,
+            agent=self.agent, index=index, line=self.line, text="\n".join(self.texts),
+            reasoning="\n".join(self.reasoning), calls=tuple([call.build() for call in self.calls]),
+            usage=self.usage, model=self.model, timestamp=self.timestamp, file=self.file,
             key=self.key,
-        )
+        )  # fmt: skip
 
 
 class TrajectoryBuilder:
@@ -120,6 +108,7 @@ class TrajectoryBuilder:
         """Index of the raw file being read."""
         self._counts: Counter[str] = Counter()
         self._calls: dict[str, CallBuilder] = {}
+        self._steps: dict[tuple[str, str], StepBuilder] = {}
 
     def include_time(self, timestamp: float | None) -> None:
         """Let the run begin no later, and end no earlier, than a record that was written then."""
@@ -135,6 +124,16 @@ class TrajectoryBuilder:
         step = StepBuilder(agent, line, self.file, timestamp)
         self.steps.append(step)
         self._counts[agent] += 1
+        return step
+
+    def step_of(self, agent: str, key: str | None, line: int, moment: float | None) -> StepBuilder:
+        """The step of an agent with the log's id, which may have begun; without an id a new one."""
+        step = self._steps.get((agent, key)) if key else None
+        if step is None:
+            step = self.add_step(agent, line, moment)
+            step.key = key
+            if key:
+                self._steps[agent, key] = step
         return step
 
     def remove_step(self, step: StepBuilder) -> None:
@@ -163,17 +162,8 @@ class TrajectoryBuilder:
 
     def add_message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
         """Add something that reached an agent's context without a call."""
-        self.messages.append(
-            Message(
-                agent=agent,
-                kind=kind,
-                text=text,
-                line=line,
-                step=self._counts[agent],
-                file=self.file,
-                **more,
-            )
-        )
+        step = self._counts[agent]
+        self.messages.append(Message(agent, kind, text, line, step, file=self.file, **more))
 
     def add_compaction(self, agent: str) -> None:
         """Note that an agent's context was compacted here."""
@@ -200,6 +190,18 @@ class TrajectoryBuilder:
             for message in self.messages
         ]
 
+    def ends_with_answer(self) -> bool:
+        """Whether the main agent's last step closes the log; a log without any step is no answer.
+
+        A note of the harness after it (an interruption, a local command) closes it too.
+        """
+        steps = [step for step in self.steps if step.agent == MAIN]
+        own = [message for message in self.messages if message.agent == MAIN]
+        later = [message.kind for message in own if message.step == len(steps)]
+        if later and later[-1] == "other":
+            return True
+        return bool(steps) and "prompt" not in later and not steps[-1].calls
+
     def add_diagnostics(self, lines: JsonLines) -> None:
         """Take over what could not be read of a file."""
         self.skipped.update(lines.skipped)
@@ -211,19 +213,21 @@ class TrajectoryBuilder:
         parser: Parser,
         files: Sequence[Path],
         *,
-        trajectory: str,
+        session: str | None = None,
+        trajectory: str = "",
         usage: Usage | None = None,
         **fields: Any,
     ) -> Trajectory:
-        """The run as a record: `usage` is what the log states of it, None for the sum of its steps;
-        `fields` are further ones of Trajectory."""
+        """The run as a record. Its key is that of the session where `trajectory` gives none, and its
+        usage the sum of its steps where the log states none; `fields` are further ones."""
         counts: Counter[str] = Counter()
         steps = []
         for step in self.steps:
             counts[step.agent] += 1
             steps.append(step.build(counts[step.agent]))
         return Trajectory(
-            trajectory=trajectory,
+            trajectory=trajectory or session or "",
+            session=session,
             format=parser.format,
             files=tuple(map(str, files)),
             usage=usage or total_usage(step.usage for step in self.steps),
@@ -255,17 +259,19 @@ def _sum(values: Iterable[Any]) -> Any:
     return sum(stated) if stated else None
 
 
-def ends_with_answer(run: TrajectoryBuilder) -> bool:
-    """Whether the main agent's last step closes the log; a log without any step is no answer.
-
-    A note of the harness after it (an interruption, a local command) closes it too.
-    """
-    steps = [step for step in run.steps if step.agent == MAIN]
-    later = [
-        message for message in run.messages if message.agent == MAIN and message.step == len(steps)
-    ]
-    if later and later[-1].kind == "other":
-        return True
-    if not steps or any(message.kind == "prompt" for message in later):
+def add_available_skills(run: TrajectoryBuilder, text: str) -> bool:
+    """Offer the skills of an `<available_skills>` block; False when the text has none."""
+    block = _SKILLS_BLOCK.search(text)
+    if block is None:
         return False
-    return not steps[-1].calls
+    skills = []
+    for entry in block[1].split("<skill>")[1:]:
+        name, place = _SKILL_NAME.search(entry), _SKILL_PLACE.search(entry)
+        if name is None:
+            continue
+        path = place[1].strip() if place else None
+        skills.append(OfferedSkill(name[1].strip(), path=path, bundled="/builtin/" in (path or "")))
+        if path:
+            run.add_skill_root(path.removesuffix("/SKILL.md").rpartition("/")[0])
+    run.add_offered(skills)
+    return True

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.models.trajectory import Usage
-from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_number, remainder
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_float, nested, remainder
 
 
 def usage_of_prompt(
@@ -17,7 +17,7 @@ def usage_of_prompt(
         cache_read=as_count(cached),
         output=as_count(output),
         reasoning=as_count(reasoning),
-        cost_usd=as_number(cost),
+        cost_usd=as_float(cost),
     )
 
 
@@ -29,9 +29,9 @@ def usage_of_response(response: dict[str, Any]) -> Usage | None:
     if "input_tokens" in usage and "prompt_tokens" not in usage:
         return usage_of_prompt(
             usage.get("input_tokens"),
-            cached=as_dict(usage.get("input_tokens_details")).get("cached_tokens"),
+            cached=nested(usage, "input_tokens_details", "cached_tokens"),
             output=usage.get("output_tokens"),
-            reasoning=as_dict(usage.get("output_tokens_details")).get("reasoning_tokens"),
+            reasoning=nested(usage, "output_tokens_details", "reasoning_tokens"),
         )
     details = as_dict(usage.get("prompt_tokens_details"))
     cached = details.get("cached_tokens")
@@ -40,5 +40,5 @@ def usage_of_response(response: dict[str, Any]) -> Usage | None:
         cached=usage.get("cache_read_input_tokens") if cached is None else cached,
         written=usage.get("cache_creation_input_tokens"),
         output=usage.get("completion_tokens"),
-        reasoning=as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens"),
+        reasoning=nested(usage, "completion_tokens_details", "reasoning_tokens"),
     )

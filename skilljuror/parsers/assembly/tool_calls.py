@@ -5,10 +5,8 @@ import shlex
 from itertools import pairwise
 from typing import Any
 
-from msgspec import Struct
-
 from skilljuror.models.trajectory import Action
-from skilljuror.parsers.raw_logs.coercion import as_count, as_list, as_string
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_list, as_str, json_of
 
 _PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path",
          "target_file", "AbsolutePath", "absolutePath", "relative_workspace_path", "filepath", "relative_path")  # fmt: skip
@@ -17,89 +15,59 @@ _TO = ("end_line", "endLine", "EndLine", "end_line_one_indexed_inclusive")
 _COMMAND = ("command", "cmd", "keystrokes", "code")
 _WRITTEN = ("content", "new_string", "new_str", "file_text", "newString", "new_source", "contents")
 _WORKDIR = ("workdir", "dir_path", "directory", "cwd")
+_ZERO_BASED = "read_file"
+"""The one tool whose line offset counts from 0."""
 
-
-class Tool(Struct, frozen=True):
-    """What a tool does; argument names are shared by all tools of one action."""
-
-    action: Action
-    """What kind of thing it does."""
-    zero_based: bool = False
-    """True when its line offset counts from 0."""
-
-
-TOOLS: dict[str, Tool] = {
-    **dict.fromkeys(
-        ("exec_command", "shell_command", "shell", "local_shell", "container.exec", "Bash", "bash",
-         "run_shell_command", "execute_bash", "bash_command", "run", "command_execution",
-         "terminal", "execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "run_bash",
-         "developer__shell", "Shell", "powershell", "pwsh", "PowerShell", "Execute", "execute", "bash_tool", "run_shell", "launch-process"),
-        Tool("shell"),
-    ),
-    **dict.fromkeys(("write_stdin", "read_bash", "BashOutput", "TaskOutput", "write_bash",
-                     "read_powershell", "write_powershell"), Tool("poll")),
-    **dict.fromkeys(("run_ipython", "execute_ipython_cell", "ipython", "python"), Tool("python")),
-    **dict.fromkeys(("Read", "view", "read", "NotebookRead", "view_image", "open_file", "view_file",
-                     "ReadFile", "readFile", "fs_read"), Tool("read")),
-    "read_file": Tool("read", zero_based=True),
-    **dict.fromkeys(("Write", "write_file", "create", "write", "create_file", "WriteFile", "fs_write",
-                     "writeFile", "Create", "write_to_file"), Tool("write")),
-    **dict.fromkeys(
-        ("Edit", "MultiEdit", "NotebookEdit", "edit", "edit_file", "replace", "str_replace",
-         "apply_patch", "file_change", "insert", "multiedit", "StrReplaceFile", "ApplyPatch",
-         "search_replace", "replace_in_file"),
-        Tool("edit"),
-    ),
-    **dict.fromkeys(("Grep", "grep", "grep_search", "search_file_content", "rg", "codesearch"),
-                    Tool("search")),
-    **dict.fromkeys(("Glob", "glob", "LS", "ls", "list", "list_directory", "list_dir", "find",
-                     "list_files", "ListDir", "listDirectory"), Tool("list")),
-    **dict.fromkeys(("Skill", "skill", "activate_skill", "load_skill", "use_skill"), Tool("skill")),
-    **dict.fromkeys(("Agent", "Task", "task", "spawn_agent", "invoke_agent", "collab_tool_call",
-                     "delegate_to_agent"), Tool("agent")),
-}  # fmt: skip
-
-_OTHER = Tool("other")
+_NAMES: dict[Action, str] = {
+    "shell": "exec_command shell_command shell local_shell container.exec Bash bash run_shell_command execute_bash"
+    " bash_command run command_execution terminal execute_command run_command run_in_terminal run_terminal_cmd"
+    " run_bash developer__shell Shell powershell pwsh PowerShell Execute execute bash_tool run_shell launch-process",
+    "poll": "write_stdin read_bash BashOutput TaskOutput write_bash read_powershell write_powershell",
+    "python": "run_ipython execute_ipython_cell ipython python",
+    "read": f"Read view read NotebookRead view_image open_file view_file ReadFile readFile fs_read {_ZERO_BASED}",
+    "write": "Write write_file create write create_file WriteFile fs_write writeFile Create write_to_file",
+    "edit": "Edit MultiEdit NotebookEdit edit edit_file replace str_replace apply_patch file_change insert multiedit"
+    " StrReplaceFile ApplyPatch search_replace replace_in_file",
+    "search": "Grep grep grep_search search_file_content rg codesearch",
+    "list": "Glob glob LS ls list list_directory list_dir find list_files ListDir listDirectory",
+    "skill": "Skill skill activate_skill load_skill use_skill",
+    "agent": "Agent Task task spawn_agent invoke_agent collab_tool_call delegate_to_agent",
+}
+TOOLS = {name: action for action, names in _NAMES.items() for name in names.split()}
+"""Name of a tool -> what kind of thing it does."""
 _SCRIPT_OPTIONS = {
     **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "fish"), re.compile(r"-[a-z]*c")),
     **dict.fromkeys(("powershell", "pwsh"), re.compile(r"-c(?:ommand)?", re.IGNORECASE)),
     "cmd": re.compile(r"/[ck]", re.IGNORECASE),
 }
 """Shells, and the option whose value is a script."""
-_EDITOR = {"view": "read", "create": "write", "str_replace": "edit", "insert": "edit"}
-_EDITOR_ALIASES = {"write": "write", "undo_edit": "edit"}
-_EDITORS = frozenset({
-    "developer__text_editor",
-    "text_editor",
-    "str_replace_editor",
-    "str_replace_based_edit_tool",
-    "edit",
-    "file_editor",
-})
+_EDITOR_ACTIONS: dict[str, Action] = {
+    "view": "read", "create": "write", "write": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit",
+}  # fmt: skip
+"""Command of an editor -> what kind of thing it does."""
+_EDITORS = {"developer__text_editor", "text_editor", "str_replace_editor", "str_replace_based_edit_tool", "edit", "file_editor"}  # fmt: skip
 _PATCH_HEADS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
 def call_fields(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a Call that follow from a tool's name and arguments."""
-    tool = _tool(name, arguments)
-    reader = _READERS.get(tool.action)
-    fields = reader(arguments, tool) if reader else {}
-    fields["action"] = tool.action
-    if tool.action == "shell" and (fields["command"] or "").lstrip().startswith("apply_patch"):
+    """The fields of a ToolCall that follow from a tool's name and arguments."""
+    action = TOOLS.get(name, "other")
+    if name in _EDITORS and isinstance(command := arguments.get("command"), str):
+        action = _EDITOR_ACTIONS.get(command, action)
+    reader = _READERS.get(action)
+    fields = reader(arguments, name) if reader else {}
+    fields["action"] = action
+    if action == "shell" and (fields["command"] or "").lstrip().startswith("apply_patch"):
         fields.update(_patch_fields(fields["command"]), action="edit")
     return fields
 
 
-def _tool(name: str, arguments: dict[str, Any]) -> Tool:
-    if name in _EDITORS and (action := _editor_action(arguments.get("command"))):
-        return Tool(action)
-    return TOOLS.get(name, _OTHER)
-
-
-def _editor_action(command: Any) -> Any:
-    if not isinstance(command, str):
-        return None
-    return _EDITOR.get(command) or _EDITOR_ALIASES.get(command)
+def arguments_of(given: Any) -> dict[str, Any]:
+    """Arguments that are logged as an object, or as the model's own JSON text."""
+    if not isinstance(given, str):
+        return as_dict(given)
+    value = json_of(given)
+    return {"input": given} if value is None else as_dict(value)
 
 
 def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str | None:
@@ -110,11 +78,11 @@ def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str | None:
     return None
 
 
-def _shell(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
+def _shell(arguments: dict[str, Any], _: str) -> dict[str, Any]:
     command = _first(arguments, _COMMAND)
     if command is None:
         command = _argv(arguments.get("command"))
-    return {"command": command, "workdir": as_string(_first(arguments, _WORKDIR))}
+    return {"command": command, "workdir": as_str(_first(arguments, _WORKDIR))}
 
 
 def _argv(value: Any) -> str | None:
@@ -131,12 +99,12 @@ def _argv(value: Any) -> str | None:
     return shlex.join(words)
 
 
-def _read(arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:
+def _read(arguments: dict[str, Any], tool: str) -> dict[str, Any]:
     start, lines = _range(arguments, tool)
     return {"path": _first(arguments, _PATH), "start": start, "count": lines}
 
 
-def _range(arguments: dict[str, Any], tool: Tool) -> tuple[int | None, int | None]:
+def _range(arguments: dict[str, Any], tool: str) -> tuple[int | None, int | None]:
     """First line and number of lines asked for."""
     span = as_list(arguments.get("view_range"))
     first = as_count(span[0] if span else _any(arguments, _FROM))
@@ -145,7 +113,7 @@ def _range(arguments: dict[str, Any], tool: Tool) -> tuple[int | None, int | Non
         return first, None if last is None else max(0, last - (first or 1) + 1)
     offset = as_count(_any(arguments, ("offset", "line_offset")))
     if offset is not None:
-        offset = offset + 1 if tool.zero_based else max(1, offset)
+        offset = offset + 1 if tool == _ZERO_BASED else max(1, offset)
     return offset, as_count(_any(arguments, ("limit", "n_lines")))
 
 
@@ -153,11 +121,11 @@ def _any(arguments: dict[str, Any], names: tuple[str, ...]) -> Any:
     return next((arguments[name] for name in names if name in arguments), None)
 
 
-def _write(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
+def _write(arguments: dict[str, Any], _: str) -> dict[str, Any]:
     return {"path": _first(arguments, _PATH), "written": _first(arguments, _WRITTEN)}
 
 
-def _edit(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
+def _edit(arguments: dict[str, Any], _: str) -> dict[str, Any]:
     patch = _first(arguments, ("input", "patch", "patchText"))
     if patch is not None:
         return _patch_fields(patch)
@@ -177,15 +145,15 @@ def _patch_fields(patch: str) -> dict[str, Any]:
     return {"path": None, "written": patch}
 
 
-def _search(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
+def _search(arguments: dict[str, Any], _: str) -> dict[str, Any]:
     path = _first(arguments, (*_PATH, "directory"))
     several = as_list(arguments.get("paths"))
     if path is None and len(several) == 1:
-        path = as_string(several[0])
+        path = as_str(several[0])
     return {"pattern": _first(arguments, ("pattern", "query", "regex")), "path": path}
 
 
-def _skill(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
+def _skill(arguments: dict[str, Any], _: str) -> dict[str, Any]:
     return {"skill": _first(arguments, ("skill", "name", "skill_name", "load_skill", "command"))}
 
 

@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import ToolResult
-from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
-from skilljuror.parsers.assembly.offered_skills import add_available_skills
+from skilljuror.parsers.assembly.builders import (
+    CallBuilder,
+    TrajectoryBuilder,
+    add_available_skills,
+)
 from skilljuror.parsers.atif.inline_calls import InlineCall, openhands_calls, terminus_calls
 from skilljuror.parsers.atif.tool_results import ObservationResult
 from skilljuror.parsers.claude_code import tool_results as claude_results
@@ -17,7 +20,7 @@ from skilljuror.parsers.codex.tool_results import read_output
 from skilljuror.parsers.gemini_cli import tool_results as gemini_results
 from skilljuror.parsers.mini_swe_agent import observations as mini_results
 from skilljuror.parsers.openhands.events import result_of_output, stated_exit_code
-from skilljuror.parsers.raw_logs.coercion import as_dict, text_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_int, nested
 
 _SUMMARY = "This session is being continued from a previous conversation"
 _HANDOFF = "Performed context summarization and handoff to continue task."
@@ -26,52 +29,25 @@ _ERROR = "\n\n[error] tool reported failure"
 _METADATA = "\n\n[metadata] {"
 
 
-def _plain_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
-) -> ToolResult:
-    text = text_of(result.get("content"))
-    code = as_dict(result.get("extra")).get("exit_code")
-    if isinstance(code, bool) or not isinstance(code, int):
-        return ToolResult(text=text, line=line)
-    return ToolResult(text=text, line=line, ok=code == 0, exit_code=code)
+def _plain_result(result: ObservationResult, text: str, line: int) -> ToolResult:
+    code = as_int(nested(result, "extra", "exit_code"))
+    return ToolResult(text, line, ok=None if code is None else code == 0, exit_code=code)
 
 
 def _claude_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
+    call: CallBuilder, result: ObservationResult, text: str, line: int
 ) -> ToolResult:
     """The raw result lies in extra; the content has the file's text twice."""
-    kept = as_dict(as_dict(result.get("extra")).get("tool_result_metadata"))
+    kept = as_dict(nested(result, "extra", "tool_result_metadata"))
     raw = as_dict(kept.get("raw_tool_result"))
     if not raw:
-        text = text_of(result.get("content")).partition(_METADATA)[0]
-        text, error, _ = text.partition(_ERROR)
+        text, error, _ = text.partition(_METADATA)[0].partition(_ERROR)
         raw = {"content": text, "is_error": bool(error)}
     return claude_results.read_result(call, raw, kept.get("tool_use_result"), line)
 
 
-def _codex_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
-) -> ToolResult:
-    return read_output(text_of(result.get("content")), line)[0]
-
-
-def _gemini_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
-) -> ToolResult:
-    return gemini_results.read_result(run, call, text_of(result.get("content")), line, False)
-
-
-def _mini_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
-) -> ToolResult:
-    return mini_results.read_result(call, text_of(result.get("content")), line, {})
-
-
-def _openhands_result(
-    run: TrajectoryBuilder, call: CallBuilder, result: ObservationResult, line: int
-) -> ToolResult:
+def _openhands_result(call: CallBuilder, text: str, line: int) -> ToolResult:
     """The kind of the observation is gone: what tells neither a status nor a file tells nothing."""
-    text = text_of(result.get("content"))
     code = stated_exit_code(text)
     output = result_of_output(call, text, line, code)
     if code is None and output.ok and output.first_line is None:
@@ -84,13 +60,16 @@ def _add_system_text(run: TrajectoryBuilder, agent: str, line: int, text: str) -
     run.add_message(agent, "skill_listing" if listing else "system", text, line)
 
 
+ResultReader = Callable[[TrajectoryBuilder, CallBuilder, ObservationResult, str, int], ToolResult]
+"""Reads (run, call, result as logged, its text, line) back to what it was before the conversion."""
+
+
 class Dialect(NamedTuple):
     """How the steps of one agent are read."""
 
-    read_result: Callable[[TrajectoryBuilder, CallBuilder, ObservationResult, int], ToolResult] = (
-        _plain_result
+    read_result: ResultReader = lambda run, call, result, text, line: _plain_result(
+        result, text, line
     )
-    """The result of a call, undone from what the converter did to it."""
     inline_calls: Callable[[str, str | None], tuple[list[str], list[InlineCall]]] | None = None
     """(what was said, the calls) of a message and of what came back, None where nothing did; no
     calls where the agent made none. None for agents that never write calls into their words."""
@@ -99,11 +78,23 @@ class Dialect(NamedTuple):
 
 
 DIALECTS = {
-    "claude-code": Dialect(_claude_result),
-    "codex": Dialect(_codex_result, add_system_text=add_system_text),
-    "gemini-cli": Dialect(_gemini_result),
-    "mini-swe-agent": Dialect(_mini_result),
-    "openhands": Dialect(_openhands_result, inline_calls=openhands_calls),
+    "claude-code": Dialect(lambda run, *rest: _claude_result(*rest)),
+    "codex": Dialect(
+        lambda run, call, result, text, line: read_output(text, line)[0],
+        add_system_text=add_system_text,
+    ),
+    "gemini-cli": Dialect(
+        lambda run, call, result, text, line: gemini_results.read_result(
+            run, call, text, line, False
+        )
+    ),
+    "mini-swe-agent": Dialect(
+        lambda run, call, result, text, line: mini_results.read_result(call, text, line, {})
+    ),
+    "openhands": Dialect(
+        lambda run, call, result, text, line: _openhands_result(call, text, line),
+        inline_calls=openhands_calls,
+    ),
     "terminus-2": Dialect(inline_calls=terminus_calls),
 }
 """Name of an agent -> how its steps are read."""
@@ -113,7 +104,7 @@ PLAIN = Dialect()
 
 def is_compaction(step: dict[str, Any], text: str) -> bool:
     """Whether a step that is not the agent's says that what stood before it left the context."""
-    management = as_dict(as_dict(step.get("extra")).get("context_management"))
+    management = as_dict(nested(step, "extra", "context_management"))
     if management:
         return management.get("type") == "compaction" or management.get("boundary") == "replace"
     return step.get("source") == "system" and text == _HANDOFF

@@ -7,9 +7,7 @@ reads what the model wrote. With raw content kept, a step has a message and no l
 import re
 from typing import Any
 
-import orjson
-
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, json_of
 from skilljuror.parsers.terminus2.episodes import decode_reply, reply_text
 
 InlineCall = tuple[str, dict[str, Any]]
@@ -63,9 +61,5 @@ def openhands_calls(text: str, answer: str | None) -> tuple[list[str], list[Inli
 
 def _value(value: str) -> Any:
     """A list is one (a range of lines); everything else is the text that it is."""
-    if not value.startswith("["):
-        return value
-    try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return value
+    items = json_of(value) if value.startswith("[") else None
+    return value if items is None else items

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from skilljuror.models.trajectory import Usage
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
-from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_number
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_float, nested
 
 _ROUNDING = 1e-6
 """Share of a cost by which two sums of the same prices may differ."""
@@ -19,7 +19,7 @@ def usage_of_metrics(metrics: dict[str, Any]) -> Usage | None:
     extra = as_dict(metrics.get("extra"))
     reasoning = _first(extra, "reasoning_output_tokens", "thoughts_tokens")
     if reasoning is None:
-        reasoning = as_dict(extra.get("completion_tokens_details")).get("reasoning_tokens")
+        reasoning = nested(extra, "completion_tokens_details", "reasoning_tokens")
     return usage_of_prompt(
         metrics.get("prompt_tokens"),
         cached=metrics.get("cached_tokens"),
@@ -44,7 +44,7 @@ def usage_of_run(stated: dict[str, Any], summed: Usage | None, *, in_parts: bool
             total = replace(total, output=as_count(stated.get("total_completion_tokens")))
     else:
         total = _stated(stated, prompt, steps)
-    total = replace(total, cost_usd=_cost(as_number(stated.get("total_cost_usd")), steps.cost_usd))
+    total = replace(total, cost_usd=_cost(as_float(stated.get("total_cost_usd")), steps.cost_usd))
     return None if summed is None and total == Usage() else total
 
 

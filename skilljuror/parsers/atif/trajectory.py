@@ -9,8 +9,6 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.assembly.builders import (
@@ -20,16 +18,18 @@ from skilljuror.parsers.assembly.builders import (
     TrajectoryBuilder,
     total_usage,
 )
+from skilljuror.parsers.assembly.tool_calls import arguments_of
 from skilljuror.parsers.atif.continuations import continuation, file_beside, order_parts
 from skilljuror.parsers.atif.dialects import DIALECTS, PLAIN, add_user_message, is_compaction
 from skilljuror.parsers.atif.token_usage import usage_of_metrics, usage_of_run
 from skilljuror.parsers.atif.tool_results import ObservationResult, call_id_of, match_results
 from skilljuror.parsers.base import LogKind, Parser, SessionLink, Source
 from skilljuror.parsers.claude_code.skill_bodies import SkillBodies
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_str, nested
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
-from skilljuror.parsers.raw_logs.jsonl import file_key
+from skilljuror.parsers.raw_logs.jsonl import file_key, unreadable
 from skilljuror.parsers.read import traits_of
 
 _CONTINUATION = re.compile(r"\.cont-\d+$")
@@ -60,9 +60,9 @@ class Atif(Parser):
             run.file = index
             run.complete = run.complete and document.complete
             reader.document(document, _agent_of(document.path), document.path in continued)
-        session = as_string(main.get("session_id"))
-        name = "/".join(filter(None, (session, as_string(main.get("trajectory_id")))))
-        agent = as_string(reader.agent.get("name"))
+        session = as_str(main.get("session_id"))
+        name = "/".join(filter(None, (session, as_str(main.get("trajectory_id")))))
+        agent = as_str(reader.agent.get("name"))
         yield run.build(
             self,
             paths,
@@ -71,7 +71,7 @@ class Atif(Parser):
             agent=agent,
             traits=traits_of(agent),
             agent_version=_known(reader.agent.get("version")),
-            model=as_string(reader.agent.get("model_name")),
+            model=as_str(reader.agent.get("model_name")),
             cwd=_cwd(reader.agent),
             usage=usage_of_run(
                 _final_metrics(documents),
@@ -98,8 +98,8 @@ class Atif(Parser):
 
 def _load(path: Path) -> JsonDocument:
     document = JsonDocument(path)
-    if not isinstance(as_dict(document.value).get("steps"), list):
-        raise TrajectoryError(f"{str(path)!r} is ATIF without a list of steps", file=str(path))
+    if not isinstance(nested(document.value, "steps"), list):
+        raise unreadable(path, "is ATIF without a list of steps")
     return document
 
 
@@ -122,7 +122,7 @@ def _final_metrics(documents: Iterable[JsonDocument]) -> dict[str, Any]:
 
 
 def _goes_on(document: JsonDocument) -> Path | None:
-    return file_beside(document.path, as_dict(document.value).get("continued_trajectory_ref"))
+    return file_beside(document.path, nested(document.value, "continued_trajectory_ref"))
 
 
 def _agent_of(path: Path) -> str:
@@ -132,12 +132,12 @@ def _agent_of(path: Path) -> str:
 
 
 def _known(version: Any) -> str | None:
-    return None if version == "unknown" else as_string(version)
+    return None if version == "unknown" else as_str(version)
 
 
 def _cwd(agent: dict[str, Any]) -> str | None:
-    places = as_list(as_dict(agent.get("extra")).get("cwds"))
-    return as_string(places[0]) if places else None
+    places = as_list(nested(agent, "extra", "cwds"))
+    return as_str(places[0]) if places else None
 
 
 class _Reader:
@@ -146,7 +146,7 @@ class _Reader:
     def __init__(self, run: TrajectoryBuilder, agent: dict[str, Any]) -> None:
         self.run = run
         self.agent = agent
-        self._dialect = DIALECTS.get(as_string(agent.get("name")) or "", PLAIN)
+        self._dialect = DIALECTS.get(as_str(agent.get("name")) or "", PLAIN)
         self._bodies = SkillBodies(run)
         self.embedded = False
         """Whether a document holds a sub-agent."""
@@ -163,11 +163,7 @@ class _Reader:
     def _embedded(self, element: JsonElement) -> None:
         self.embedded = True
         child = as_dict(element.value)
-        agent = (
-            as_string(child.get("trajectory_id"))
-            or as_string(child.get("session_id"))
-            or "embedded"
-        )
+        agent = as_str(child.get("trajectory_id")) or as_str(child.get("session_id")) or "embedded"
         for step in element.elements("steps"):
             self._step(step, agent)
         for deeper in element.elements("subagent_trajectories"):
@@ -177,7 +173,7 @@ class _Reader:
         step = as_dict(element.value)
         extra = as_dict(step.get("extra"))
         if extra.get("is_sidechain") is True:
-            agent = as_string(extra.get("agent_id")) or "sidechain"
+            agent = as_str(extra.get("agent_id")) or "sidechain"
         if step.get("is_copied_context") is True:
             self.run.skipped["copied context"] += 1
             return
@@ -210,7 +206,7 @@ class _Reader:
         self, element: JsonElement, agent: str, members: dict[str, Any], timestamp: float | None
     ) -> None:
         step = self.run.add_step(agent, element.line, timestamp)
-        step.model = as_string(members.get("model_name"))
+        step.model = as_str(members.get("model_name"))
         step.usage = usage_of_metrics(as_dict(members.get("metrics")))
         results = _results(members)
         if text := text_of(members.get("message")):
@@ -226,9 +222,9 @@ class _Reader:
 
     def _call(self, element: JsonElement, step: StepBuilder, members: dict[str, Any]) -> None:
         call_id = call_id_of(members.get("tool_call_id"))
-        name = as_string(members.get("function_name")) or "unknown"
+        name = as_str(members.get("function_name")) or "unknown"
         line = element.line_of(call_id)
-        call = self.run.add_call(step, call_id, name, _arguments(members.get("arguments")), line)
+        call = self.run.add_call(step, call_id, name, arguments_of(members.get("arguments")), line)
         if call.action == "skill":
             self._bodies.add_call(step.agent, call)
 
@@ -261,8 +257,9 @@ class _Reader:
 
     def _attach(self, call: CallBuilder, result: ObservationResult, line: int) -> None:
         for ref in map(as_dict, as_list(result.get("subagent_trajectory_ref"))[:1]):
-            call.sub_agent = as_string(ref.get("trajectory_id")) or as_string(ref.get("session_id"))
-        call.result = self._dialect.read_result(self.run, call, result, line)
+            call.sub_agent = as_str(ref.get("trajectory_id")) or as_str(ref.get("session_id"))
+        text = text_of(result.get("content"))
+        call.result = self._dialect.read_result(self.run, call, result, text, line)
 
     def _unclaimed(self, element: JsonElement, agent: str, result: ObservationResult) -> None:
         """What answers no call (the screen of a step without commands) reaches the next step."""
@@ -274,13 +271,3 @@ class _Reader:
 def _results(members: dict[str, Any]) -> list[ObservationResult]:
     observation = as_dict(members.get("observation"))
     return [as_dict(result) for result in as_list(observation.get("results"))]
-
-
-def _arguments(given: Any) -> dict[str, Any]:
-    """The arguments of a call; a careless writer leaves them as the model's JSON text."""
-    if not isinstance(given, str):
-        return as_dict(given)
-    try:
-        return as_dict(orjson.loads(given))
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
-        return {"input": given}

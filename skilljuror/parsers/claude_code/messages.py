@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import MessageKind, Usage
@@ -15,13 +16,14 @@ from skilljuror.parsers.assembly.builders import StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.claude_code.skill_bodies import BODY_PREFIX, SkillBodies, reloaded_skill
 from skilljuror.parsers.claude_code.tool_results import BackgroundCommands, read_result
 from skilljuror.parsers.raw_logs.coercion import (
-    IMAGE,
     as_count,
     as_dict,
+    as_float,
     as_list,
-    as_string,
-    text_of,
+    as_str,
+    nested,
 )
+from skilljuror.parsers.raw_logs.content import IMAGE, text_of
 
 SYNTHETIC = "<synthetic>"
 _COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
@@ -30,29 +32,21 @@ _ORPHAN = "user/tool_result without call"
 _LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notification>")
 
 
-class ClaudeRecord:
+class ClaudeRecord(Struct):
     """The facts of one user or assistant record, whichever file it came from."""
 
-    __slots__ = (
-        "agent", "from_harness", "is_summary", "line", "message", "source_call", "timestamp",
-        "tool_use_result",
-    )  # fmt: skip
-
-    def __init__(
-        self, agent: str, line: int, message: dict[str, Any], timestamp: float | None
-    ) -> None:
-        self.agent = agent
-        self.line = line
-        self.message = message
-        self.timestamp = timestamp
-        self.from_harness = False
-        """Written by the harness, not by a person."""
-        self.tool_use_result: Any = None
-        """What the harness keeps beside a tool result, for itself."""
-        self.source_call: str | None = None
-        """Call that caused it."""
-        self.is_summary = False
-        """It is the summary of a compaction."""
+    agent: str
+    line: int
+    message: dict[str, Any]
+    timestamp: float | None
+    from_harness: bool = False
+    """Written by the harness, not by a person."""
+    tool_use_result: Any = None
+    """What the harness keeps beside a tool result, for itself."""
+    source_call: str | None = None
+    """Call that caused it."""
+    is_summary: bool = False
+    """It is the summary of a compaction."""
 
 
 class ClaudeMessages:
@@ -61,7 +55,6 @@ class ClaudeMessages:
     def __init__(self, run: TrajectoryBuilder, *, output_tokens: bool = True) -> None:
         self.run = run
         self._output_tokens = output_tokens
-        self._steps: dict[tuple[str, str], StepBuilder] = {}
         self._bodies = SkillBodies(run)
         self._background = BackgroundCommands()
         self._early_results: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
@@ -73,28 +66,19 @@ class ClaudeMessages:
         if message.get("model") == SYNTHETIC:
             self.run.skipped["assistant/<synthetic>"] += 1
             return
-        step = self._step(entry)
-        step.usage = _merged_usage(step.usage, self._usage(as_dict(message.get("usage"))))
+        key = as_str(message.get("id"))
+        step = self.run.step_of(entry.agent, key, entry.line, entry.timestamp)
+        step.model = step.model or as_str(message.get("model"))
+        usage = usage_of(as_dict(message.get("usage")), output=self._output_tokens)
+        step.usage = _merged_usage(step.usage, usage)
         content = message.get("content")
         if isinstance(content, str):
             step.texts.append(content)
         for block in as_list(content):
             self._block(entry, step, as_dict(block))
 
-    def _step(self, entry: ClaudeRecord) -> StepBuilder:
-        """The step that a record belongs to; without an id it is one of its own."""
-        identity = as_string(entry.message.get("id"))
-        step = None if identity is None else self._steps.get((entry.agent, identity))
-        if step is None:
-            step = self.run.add_step(entry.agent, entry.line, entry.timestamp)
-            step.model = as_string(entry.message.get("model"))
-            step.key = identity
-            if identity is not None:
-                self._steps[entry.agent, identity] = step
-        return step
-
     def _block(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
-        kind = as_string(block.get("type"))
+        kind = as_str(block.get("type"))
         if kind == "text":
             _append(step.texts, block.get("text"))
         elif kind == "thinking":
@@ -103,10 +87,10 @@ class ClaudeMessages:
             self._tool_use(entry, step, block)
 
     def _tool_use(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
-        call_id = as_string(block.get("id"))
+        call_id = as_str(block.get("id"))
         if call_id is not None and any(call.call_id == call_id for call in step.calls):
             return
-        name = as_string(block.get("name")) or "unknown"
+        name = as_str(block.get("name")) or "unknown"
         call = self.run.add_call(step, call_id, name, as_dict(block.get("input")), entry.line)
         if call.action == "skill":
             self._bodies.add_call(entry.agent, call)
@@ -116,17 +100,6 @@ class ClaudeMessages:
         if early is not None:
             self.run.skipped -= Counter([_ORPHAN])
             self._tool_result(*early)
-
-    def _usage(self, usage: dict[str, Any]) -> Usage | None:
-        if not usage:
-            return None
-        return Usage(
-            input=as_count(usage.get("input_tokens")),
-            cache_write=as_count(usage.get("cache_creation_input_tokens")),
-            cache_read=as_count(usage.get("cache_read_input_tokens")),
-            output=as_count(usage.get("output_tokens")) if self._output_tokens else None,
-            reasoning=thinking_tokens(usage) if self._output_tokens else None,
-        )
 
     def add_user(self, entry: ClaudeRecord) -> None:
         """Results of tools, prompts, skill bodies, and what the harness puts in between."""
@@ -138,7 +111,7 @@ class ClaudeMessages:
         if len(blocks) > 1 and sum(map(_is_result, blocks)) > 1:
             entry.tool_use_result = None  # it is that of one of them, and nothing says of which
         for block in blocks:
-            kind = as_dict(block).get("type")
+            kind = nested(block, "type")
             if kind == "tool_result":
                 self._tool_result(entry, block)
             elif kind == "text":
@@ -147,7 +120,7 @@ class ClaudeMessages:
                 self._text(entry, IMAGE)
 
     def _tool_result(self, entry: ClaudeRecord, block: dict[str, Any]) -> None:
-        call_id = as_string(block.get("tool_use_id"))
+        call_id = as_str(block.get("tool_use_id"))
         call = self.run.find_call(call_id)
         if call is None:
             self.run.skipped[_ORPHAN] += 1
@@ -156,7 +129,7 @@ class ClaudeMessages:
             return
         call.result = read_result(call, block, entry.tool_use_result, entry.line)
         self._background.add_result(call, entry.tool_use_result)
-        sub_agent = as_string(as_dict(entry.tool_use_result).get("agentId"))
+        sub_agent = as_str(nested(entry.tool_use_result, "agentId"))
         if sub_agent and call.action in {"agent", "skill"}:
             call.sub_agent = sub_agent
 
@@ -186,9 +159,20 @@ def _is_result(block: Any) -> bool:
     return as_dict(block).get("type") == "tool_result"
 
 
-def thinking_tokens(usage: dict[str, Any]) -> int | None:
-    """Tokens of thinking, a part of the output; older versions do not tell them apart."""
-    return as_count(as_dict(usage.get("output_tokens_details")).get("thinking_tokens"))
+def usage_of(usage: dict[str, Any], cost: Any = None, *, output: bool = True) -> Usage | None:
+    """The usage of one message or run, without its `output` tokens where they mean nothing; tokens
+    of thinking are a part of them, which older versions do not tell apart."""
+    if not usage:
+        return None
+    thinking = as_count(nested(usage, "output_tokens_details", "thinking_tokens"))
+    return Usage(
+        input=as_count(usage.get("input_tokens")),
+        cache_write=as_count(usage.get("cache_creation_input_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        output=as_count(usage.get("output_tokens")) if output else None,
+        reasoning=thinking if output else None,
+        cost_usd=as_float(cost),
+    )
 
 
 def _kind(entry: ClaudeRecord, text: str) -> MessageKind:

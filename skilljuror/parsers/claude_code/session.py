@@ -10,15 +10,15 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, ends_with_answer
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_str, nested
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 BUNDLED = frozenset(
     ("batch", "claude-api", "code-review", "dataviz", "debug", "deep-research", "doctor",
@@ -51,14 +51,10 @@ _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"}
 
 def session_record(head: bytes) -> dict[str, Any]:
     """The first record of a conversation in a file's head; {} when there is none."""
-    for entry in chain(
-        parse_head(head).objects(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)
-    ):
-        if (
-            as_string(entry.get("sessionId"))
-            and entry.get("uuid")
-            and as_string(entry.get("type")) in _TYPES
-        ):
+    first_records = parse_head(head).objects(b'"sessionId"', b'"uuid"')
+    for entry in chain(first_records, _behind_bookkeeping(head)):
+        told = as_str(entry.get("sessionId")) and entry.get("uuid")
+        if told and as_str(entry.get("type")) in _TYPES:
             return entry
     return {}
 
@@ -94,16 +90,12 @@ class ClaudeSession(Parser):
         if reader.session is None:
             reader.note(session_record(read_head(source.path, LONG_HEAD_BYTES)))
         if reader.session is None:
-            raise TrajectoryError(
-                f"{str(source.path)!r} has no record with a sessionId and a uuid",
-                file=str(source.path),
-            )
-        run.complete = run.complete and (reader.failed or ends_with_answer(run))
+            raise unreadable(source.path, "has no record with a sessionId and a uuid")
+        run.complete = run.complete and (reader.failed or run.ends_with_answer())
         key = "/".join(filter(None, (reader.session, reader.alone)))
         yield run.build(
             self,
             source.files,
-            trajectory=key,
             session=key,
             agent_version=reader.version,
             model=_model(run),
@@ -115,11 +107,11 @@ class ClaudeSession(Parser):
         """A sub-agent's file is read with its session, which goes on in another project folder,
         under the same name, when its agent changes directory."""
         record = session_record(source.head)
-        session = as_string(record.get("sessionId"))
+        session = as_str(record.get("sessionId"))
         if session is None:
             return None
         if record.get("isSidechain") is True:
-            return SessionLink(session, as_string(record.get("agentId")))
+            return SessionLink(session, as_str(record.get("agentId")))
         moves = source.path.stem == session
         return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
 
@@ -244,27 +236,28 @@ class _Reader:
     def note(self, entry: dict[str, Any]) -> None:
         """Take over what a record of the conversation says about the session."""
         if self.session is None:
-            self.session = as_string(entry.get("sessionId"))
+            self.session = as_str(entry.get("sessionId"))
             if entry.get("isSidechain") is True:
-                self.alone = as_string(entry.get("agentId"))
-        self.version = self.version or as_string(entry.get("version"))
-        self.cwd = self.cwd or as_string(entry.get("cwd"))
+                self.alone = as_str(entry.get("agentId"))
+        self.version = self.version or as_str(entry.get("version"))
+        self.cwd = self.cwd or as_str(entry.get("cwd"))
         self._timestamp = as_epoch(entry.get("timestamp"))
         self.run.include_time(self._timestamp)
 
     def _agent(self, entry: dict[str, Any]) -> str:
         if entry.get("isSidechain") is not True:
             return MAIN
-        agent = as_string(entry.get("agentId")) or "sidechain"
+        agent = as_str(entry.get("agentId")) or "sidechain"
         return MAIN if agent == self.alone else agent
 
     def _record(self, line: int, entry: dict[str, Any], agent: str) -> ClaudeRecord:
-        record = ClaudeRecord(agent, line, as_dict(entry.get("message")), self._timestamp)
-        record.from_harness = entry.get("isMeta") is True
-        record.is_summary = entry.get("isCompactSummary") is True
-        record.source_call = as_string(entry.get("sourceToolUseID"))
-        record.tool_use_result = entry.get("toolUseResult")
-        return record
+        return ClaudeRecord(
+            agent, line, as_dict(entry.get("message")), self._timestamp,
+            from_harness=entry.get("isMeta") is True,
+            tool_use_result=entry.get("toolUseResult"),
+            source_call=as_str(entry.get("sourceToolUseID")),
+            is_summary=entry.get("isCompactSummary") is True,
+        )  # fmt: skip
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
         agent, messages = self._agent(entry), self.run.messages
@@ -279,28 +272,28 @@ class _Reader:
         if self._agent(entry) == MAIN:
             self.failed = failed
         if failed:
-            text = text_of(as_dict(entry.get("message")).get("content"))
+            text = text_of(nested(entry, "message", "content"))
             self.run.warnings.append(f"line {line}: API error: {text[:200]}")
         self.messages.add_assistant(self._record(line, entry, self._agent(entry)))
 
     def _progress(self, line: int, entry: dict[str, Any]) -> None:
         """Older versions nest a whole message of a sub-agent in the parent's file."""
         data = as_dict(entry.get("data"))
-        nested = as_dict(data.get("message"))
-        agent = as_string(data.get("agentId"))
+        inner = as_dict(data.get("message"))
+        agent = as_str(data.get("agentId"))
         if agent is None:
             self.run.skipped["progress/agent_progress"] += 1
             return
-        if not self._is_new(nested):
+        if not self._is_new(inner):
             return
         call = self.run.find_call(entry.get("parentToolUseID"))
         if call is not None and call.action == "agent":
             call.sub_agent = agent
-        self._timestamp = as_epoch(nested.get("timestamp"))
-        record = self._record(line, nested, agent)
-        if nested.get("type") == "assistant":
+        self._timestamp = as_epoch(inner.get("timestamp"))
+        record = self._record(line, inner, agent)
+        if inner.get("type") == "assistant":
             self.messages.add_assistant(record)
-        elif nested.get("type") == "user":
+        elif inner.get("type") == "user":
             self.messages.add_user(record)
 
     def _system(self, line: int, entry: dict[str, Any]) -> None:
@@ -323,7 +316,7 @@ class _Reader:
             self._invoked(line, agent, held)
 
     def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
-        text = as_string(held.get("content")) or ""
+        text = as_str(held.get("content")) or ""
         names = [name for name in as_list(held.get("names")) if isinstance(name, str)]
         if not names:
             names = [name for name in map(_listed, text.split("\n")) if name]
@@ -332,16 +325,16 @@ class _Reader:
 
     def _file(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """A file in the context without a call: named in a prompt, or put back by a compaction."""
-        file = as_dict(as_dict(held.get("content")).get("file"))
-        path = as_string(file.get("filePath")) or as_string(held.get("filename"))
+        file = as_dict(nested(held, "content", "file"))
+        path = as_str(file.get("filePath")) or as_str(held.get("filename"))
         kind: MessageKind = "reinjected" if agent in self._compacted else "other"
-        text = as_string(file.get("content")) or ""
+        text = as_str(file.get("content")) or ""
         self.run.add_message(agent, kind, text, line, path=path)
 
     def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """Skills that were loaded before a compaction, put back after it."""
         for given in map(as_dict, as_list(held.get("skills"))):
-            name, text = as_string(given.get("name")), as_string(given.get("content"))
+            name, text = as_str(given.get("name")), as_str(given.get("content"))
             if name and text and text.strip():
                 self.run.add_message(agent, "reinjected", text, line, skill=name)
 

@@ -9,17 +9,18 @@ from skilljuror.models.trajectory import OfferedSkill, Usage
 from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.claude_code import AGENT, TRAITS
-from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, thinking_tokens
+from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, usage_of
 from skilljuror.parsers.claude_code.session import BUNDLED
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
+    as_float,
     as_list,
-    as_number,
-    as_string,
-    text_of,
+    as_str,
+    nested,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 
 
@@ -27,7 +28,7 @@ def _is_init(record: dict[str, Any]) -> bool:
     return (
         record.get("type") == "system"
         and record.get("subtype") == "init"
-        and as_string(record.get("session_id")) is not None
+        and as_str(record.get("session_id")) is not None
     )
 
 
@@ -49,7 +50,7 @@ class _Reader(RecordReader):
         self.run.rename_agents(self._sub_agents)
 
     def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        agent = as_string(record.get("parent_tool_use_id")) or MAIN
+        agent = as_str(record.get("parent_tool_use_id")) or MAIN
         entry = ClaudeRecord(agent, line, as_dict(record.get("message")), timestamp)
         entry.tool_use_result = record.get("tool_use_result")
         entry.from_harness = record.get("isSynthetic") is True
@@ -58,9 +59,9 @@ class _Reader(RecordReader):
             self._messages.add_assistant(entry)
             return
         self._messages.add_user(entry)
-        sub_agent = as_string(as_dict(entry.tool_use_result).get("agentId"))
+        sub_agent = as_str(nested(entry.tool_use_result, "agentId"))
         for block in as_list(entry.message.get("content")):
-            call_id = as_string(as_dict(block).get("tool_use_id"))
+            call_id = as_str(nested(block, "tool_use_id"))
             if sub_agent and call_id:
                 self._sub_agents.setdefault(call_id, sub_agent)
 
@@ -85,18 +86,18 @@ class _Reader(RecordReader):
     def _init(self, record: dict[str, Any]) -> None:
         """The start of a process; a resumed session has several."""
         if self.session is None:
-            self.session = as_string(record.get("session_id"))
-            self.agent_version = as_string(record.get("claude_code_version"))
-            self.model = as_string(record.get("model"))
-            self.cwd = as_string(record.get("cwd"))
+            self.session = as_str(record.get("session_id"))
+            self.agent_version = as_str(record.get("claude_code_version"))
+            self.model = as_str(record.get("model"))
+            self.cwd = as_str(record.get("cwd"))
         names = record.get("skills")
         if isinstance(names, list):
             known = [name for name in names if isinstance(name, str)]
             self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
 
     def _task_started(self, record: dict[str, Any]) -> None:
-        call_id = as_string(record.get("tool_use_id"))
-        sub_agent = as_string(record.get("task_id"))
+        call_id = as_str(record.get("tool_use_id"))
+        sub_agent = as_str(record.get("task_id"))
         if call_id and sub_agent:
             self._sub_agents.setdefault(call_id, sub_agent)
             call = self.run.find_call(call_id)
@@ -113,8 +114,8 @@ class _Reader(RecordReader):
             steps = [step.usage for step in self.run.steps[self._unstated :]]
             self._unstated = len(self.run.steps)
             self._add_total(total_usage(map(_model_usage, models)), total_usage(steps))
-        elif usage := as_dict(record.get("usage")):
-            self.totals.append(_main_usage(usage, record.get("total_cost_usd")))
+        elif usage := usage_of(as_dict(record.get("usage")), record.get("total_cost_usd")):
+            self.totals.append(usage)  # the main agent's, of a version that tells it by no model
 
     def _add_total(self, total: Usage | None, steps: Usage | None) -> None:
         """Take over a stated total; `steps` is the usage of the steps since the one before.
@@ -172,17 +173,5 @@ def _model_usage(usage: dict[str, Any]) -> Usage:
         cache_write=as_count(usage.get("cacheCreationInputTokens")),
         cache_read=as_count(usage.get("cacheReadInputTokens")),
         output=as_count(usage.get("outputTokens")),
-        cost_usd=as_number(usage.get("costUSD")),
-    )
-
-
-def _main_usage(usage: dict[str, Any], cost: Any) -> Usage:
-    """The main agent's total, of logs that do not tell it by model."""
-    return Usage(
-        input=as_count(usage.get("input_tokens")),
-        cache_write=as_count(usage.get("cache_creation_input_tokens")),
-        cache_read=as_count(usage.get("cache_read_input_tokens")),
-        output=as_count(usage.get("output_tokens")),
-        reasoning=thinking_tokens(usage),
-        cost_usd=as_number(cost),
+        cost_usd=as_float(usage.get("costUSD")),
     )

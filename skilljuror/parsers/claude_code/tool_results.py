@@ -8,14 +8,8 @@ from msgspec.structs import replace
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
-from skilljuror.parsers.raw_logs.coercion import (
-    as_count,
-    as_dict,
-    as_number,
-    as_string,
-    text_between_tags,
-    text_of,
-)
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_float, as_str, nested
+from skilljuror.parsers.raw_logs.content import text_between_tags, text_of
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
@@ -45,7 +39,7 @@ def _read_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> T
     if failed:
         return ToolResult(text=text, line=line, ok=False)
     file = as_dict(facts.get("file"))
-    clean = as_string(file.get("content"))
+    clean = as_str(file.get("content"))
     first = as_count(file.get("startLine"))
     if clean is None:
         clean, first = strip_line_numbers(text) or (_clean(text), None)
@@ -87,7 +81,7 @@ def _clean(text: str) -> str | None:
 
 
 def _seconds(facts: dict[str, Any]) -> float | None:
-    millis = as_number(facts.get("totalDurationMs") or facts.get("durationMs"))
+    millis = as_float(facts.get("totalDurationMs") or facts.get("durationMs"))
     return None if millis is None else millis / 1000
 
 
@@ -117,7 +111,7 @@ class BackgroundCommands:
             return
         if call.action == "shell":
             started = _STARTED.match(result.text)
-            name = started[1] if started else as_string(as_dict(beside).get("backgroundTaskId"))
+            name = started[1] if started else as_str(nested(beside, "backgroundTaskId"))
             if name:
                 self._running[name] = call
                 clean = "" if started else result.clean
@@ -139,5 +133,5 @@ class BackgroundCommands:
     def _polled_command(self, call: CallBuilder) -> CallBuilder | None:
         if call.action != "poll":
             return None
-        given = (as_string(call.arguments.get(name)) for name in _IDS)
+        given = (as_str(call.arguments.get(name)) for name in _IDS)
         return next((self._running[id] for id in given if id in self._running), None)

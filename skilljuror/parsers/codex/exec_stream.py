@@ -14,7 +14,7 @@ from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.codex import AGENT, TRAITS
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_int, as_list, as_str, nested
 from skilljuror.parsers.raw_logs.file_head import parse_head
 
 _PARTS = {"agent_message": "texts", "reasoning": "reasoning"}
@@ -34,7 +34,7 @@ class _Reader(RecordReader):
         """Items that were started and have not ended."""
 
     def _thread_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        self.session = self.session or as_string(record.get("thread_id"))
+        self.session = self.session or as_str(record.get("thread_id"))
 
     def _turn_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         """Nothing that the items of the turn do not say."""
@@ -56,10 +56,10 @@ class _Reader(RecordReader):
 
     def _failed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
-        self._warn(line, as_dict(record.get("error")).get("message") or record.get("message"))
+        self._warn(line, nested(record, "error", "message") or record.get("message"))
 
     def _warn(self, line: int, message: Any) -> None:
-        warning = f"line {line}: {as_string(message) or 'error'}"
+        warning = f"line {line}: {as_str(message) or 'error'}"
         self.run.warnings.append(warning[:_LONGEST_WARNING])
 
     def _item(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
@@ -67,7 +67,7 @@ class _Reader(RecordReader):
         kind = str(item.get("type"))
         if kind in _PARTS:
             step = self._step_at(line, after_calls=True)
-            getattr(step, _PARTS[kind]).append(as_string(item.get("text")) or "")
+            getattr(step, _PARTS[kind]).append(as_str(item.get("text")) or "")
         elif kind == "error":
             self._warn(line, item.get("message"))
         else:
@@ -83,17 +83,14 @@ class _Reader(RecordReader):
 
     def _call_started(self, line: int, kind: str, item: dict[str, Any]) -> CallBuilder:
         step = self._step_at(line, after_calls=False)
-        name = as_string(item.get("tool")) if kind == "collab_tool_call" else kind
-        call = self.run.add_call(
-            step, as_string(item.get("id")), name or kind, _arguments(item), line
-        )
+        name = as_str(item.get("tool")) if kind == "collab_tool_call" else kind
+        call = self.run.add_call(step, as_str(item.get("id")), name or kind, _arguments(item), line)
         self._open[str(item.get("id"))] = call
         return call
 
     def _call_ended(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
         self._open.pop(str(item.get("id")), None)
-        code = item.get("exit_code")
-        exit_code = code if isinstance(code, int) else None
+        exit_code = as_int(item.get("exit_code"))
         output = item.get("aggregated_output")
         ok = exit_code == 0 if exit_code is not None else item.get("status") == "completed"
         call.result = ToolResult(
@@ -101,7 +98,7 @@ class _Reader(RecordReader):
         )
         for thread in as_list(item.get("receiver_thread_ids"))[:1]:
             if call.action == "agent":
-                call.sub_agent = as_string(thread)
+                call.sub_agent = as_str(thread)
 
     methods: ClassVar = {
         "thread.started": _thread_started,
@@ -130,7 +127,7 @@ class CodexExec(JsonLinesParser):
 
 def _arguments(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "command_execution":
-        return {"command": _script(as_string(item.get("command")) or "")}
+        return {"command": _script(as_str(item.get("command")) or "")}
     if item.get("type") == "file_change":
         changes = [as_dict(change) for change in as_list(item.get("changes"))]
         return {"changes": changes, "path": changes[0].get("path") if changes else None}

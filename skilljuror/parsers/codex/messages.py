@@ -5,7 +5,7 @@ from typing import Any
 
 from skilljuror.models.trajectory import MessageKind, OfferedSkill
 from skilljuror.parsers.assembly.builders import TrajectoryBuilder
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.coercion import as_list, as_str, nested
 
 _LISTING = "<skills_instructions>"
 _ROOT = re.compile(r"- `(?P<alias>r\d+)` = `(?P<path>[^`\n]+)`")
@@ -27,13 +27,13 @@ def add_user_message(
 ) -> None:
     """Add the parts of a user-role message, each as what it is."""
     kinds = as_list(
-        as_dict(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+        nested(payload, "internal_chat_message_metadata_passthrough", "content_item_kinds")
     )
     for index, part in enumerate(as_list(payload.get("content"))):
-        text = as_string(as_dict(part).get("text"))
+        text = as_str(nested(part, "text"))
         if text is None:
             continue
-        kind = as_string(kinds[index]) if index < len(kinds) else None
+        kind = as_str(kinds[index]) if index < len(kinds) else None
         add_user_text(run, agent, line, text, kind)
 
 
@@ -65,7 +65,7 @@ def add_developer_message(
     offer known: an empty list rather than unknown.
     """
     for part in as_list(payload.get("content")):
-        text = as_string(as_dict(part).get("text"))
+        text = as_str(nested(part, "text"))
         if text is not None:
             add_system_text(run, agent, line, text)
 

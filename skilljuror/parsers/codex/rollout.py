@@ -9,19 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-import orjson
 from msgspec.structs import replace
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
     StepBuilder,
     TrajectoryBuilder,
-    ends_with_answer,
     total_usage,
 )
+from skilljuror.parsers.assembly.tool_calls import arguments_of
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.codex import AGENT, TRAITS
 from skilljuror.parsers.codex.messages import add_developer_message, add_user_message
@@ -30,13 +28,15 @@ from skilljuror.parsers.codex.tool_results import read_output, without_line_numb
 from skilljuror.parsers.raw_logs.coercion import (
     as_dict,
     as_epoch,
+    as_float,
+    as_int,
     as_list,
-    as_number,
-    as_string,
-    text_of,
+    as_str,
+    nested,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _HEAD = re.compile(
     rb'\{"timestamp":"[^"]{10,40}",(?:"ordinal":\d+,)?"type":"(\w+)","payload":\{(?:"type":"(\w+)")?'
@@ -50,14 +50,14 @@ _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
 
 def parent_thread(meta: dict[str, Any]) -> str | None:
     """The thread that spawned this one."""
-    spawn = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
-    return as_string(meta.get("parent_thread_id")) or as_string(spawn.get("parent_thread_id"))
+    spawn = as_dict(nested(meta, "source", "subagent", "thread_spawn"))
+    return as_str(meta.get("parent_thread_id")) or as_str(spawn.get("parent_thread_id"))
 
 
 def session_meta(head: bytes) -> dict[str, Any]:
     """The payload of the first session_meta in a file's head; {} when there is none."""
     for entry in parse_head(head).objects(b'"session_meta"'):
-        if entry.get("type") == "session_meta" and as_dict(entry.get("payload")).get("id"):
+        if entry.get("type") == "session_meta" and nested(entry, "payload", "id"):
             return as_dict(entry["payload"])
     return {}
 
@@ -79,9 +79,7 @@ class CodexRollout(Parser):
         main = _Thread(run, MAIN)
         main.read(source.path)
         if main.meta.get("id") is None:
-            raise TrajectoryError(
-                f"{str(source.path)!r} has no session_meta record with an id", file=str(source.path)
-            )
+            raise unreadable(source.path, "has no session_meta record with an id")
         usages = [main.meter.total]
         for index, path in enumerate(source.siblings, 1):
             run.file = index
@@ -89,15 +87,14 @@ class CodexRollout(Parser):
             child.read(path)
             usages.append(child.meter.total)
         thread = str(main.meta["id"])
-        run.complete = run.complete and (main.over or ends_with_answer(run))
+        run.complete = run.complete and (main.over or run.ends_with_answer())
         yield run.build(
             self,
             source.files,
-            trajectory=thread,
             session=thread,
-            agent_version=as_string(main.meta.get("cli_version")),
+            agent_version=as_str(main.meta.get("cli_version")),
             model=main.model,
-            cwd=as_string(main.meta.get("cwd")) or main.cwd,
+            cwd=as_str(main.meta.get("cwd")) or main.cwd,
             home=_home(run),
             usage=total_usage(usages),
         )
@@ -105,13 +102,13 @@ class CodexRollout(Parser):
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's thread is read with the thread at the root."""
         meta = session_meta(source.head)
-        thread = as_string(meta.get("id"))
+        thread = as_str(meta.get("id"))
         if thread is None:
             return None
         parent = parent_thread(meta)
         if parent is None:
             return SessionLink(thread)
-        return SessionLink(as_string(meta.get("session_id")) or parent, thread)
+        return SessionLink(as_str(meta.get("session_id")) or parent, thread)
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """The threads of the same day."""
@@ -191,11 +188,11 @@ class _Thread:
     def _session_meta(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         if not self.meta:
             self.meta = payload
-            self.agent = self.agent or as_string(payload.get("id"))
+            self.agent = self.agent or as_str(payload.get("id"))
 
     def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        self.model = as_string(payload.get("model")) or self.model
-        self.cwd = self.cwd or as_string(payload.get("cwd"))
+        self.model = as_str(payload.get("model")) or self.model
+        self.cwd = self.cwd or as_str(payload.get("cwd"))
 
     def _response_item(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
@@ -210,7 +207,7 @@ class _Thread:
         if self._open is None:
             self._open = self._last = self.run.add_step(self._name, line, as_epoch(stamp))
             self._open.model = self.model
-            self._open.key = as_string(item.get("id"))
+            self._open.key = as_str(item.get("id"))
         return self._open
 
     def _message(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
@@ -235,15 +232,15 @@ class _Thread:
     def _add_call(
         self, line: int, stamp: Any, payload: dict[str, Any], arguments: dict[str, Any]
     ) -> CallBuilder:
-        name = as_string(payload.get("name")) or str(payload.get("type"))
+        name = as_str(payload.get("name")) or str(payload.get("type"))
         step = self._step(line, stamp, payload)
-        call = self.run.add_call(step, as_string(payload.get("call_id")), name, arguments, line)
+        call = self.run.add_call(step, as_str(payload.get("call_id")), name, arguments, line)
         if name == "read_file" and call.fields.get("start"):
             call.fields["start"] = max(1, call.fields["start"] - 1)
         return call
 
     def _function_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        arguments = _arguments(payload.get("arguments"))
+        arguments = arguments_of(payload.get("arguments"))
         call = self._add_call(line, stamp, payload, arguments)
         polled = self._running.get(str(arguments.get("session_id")))
         if call.action == "poll" and polled is not None:
@@ -259,7 +256,7 @@ class _Thread:
 
     def _hosted_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         given = payload.get("arguments") or payload.get("action")
-        self._add_call(line, stamp, payload, _arguments(given))
+        self._add_call(line, stamp, payload, arguments_of(given))
 
     def _hosted_output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._open = None
@@ -317,11 +314,11 @@ class _Thread:
             self._command_execution(line, call, item)
         for child in as_list(item.get("receiver_thread_ids"))[:1]:
             if item.get("tool") == "spawn_agent":
-                call.sub_agent = as_string(child)
+                call.sub_agent = as_str(child)
 
     def _command_execution(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
-        code = item.get("exit_code")
-        if not isinstance(code, int):
+        code = as_int(item.get("exit_code"))
+        if code is None:
             return
         before = call.result or ToolResult(text="", line=line)
         call.result = replace(
@@ -330,7 +327,7 @@ class _Thread:
 
     def _task_complete(self, line: int, payload: dict[str, Any]) -> None:
         self._open, self.over = None, True
-        error = as_string(as_dict(payload.get("error")).get("message"))
+        error = as_str(nested(payload, "error", "message"))
         if error:
             self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")
 
@@ -342,7 +339,7 @@ class _Thread:
             self._last.usage = usage
 
     def _compacted(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        summary = as_string(payload.get("message")) or ""
+        summary = as_str(payload.get("message")) or ""
         last, self._open = self._last, None
         said = "\n".join(last.texts) if last else ""
         if last and said and not last.calls and summary.endswith(said):
@@ -375,21 +372,9 @@ class _Thread:
     """Type of a record -> its reader; of the class, so that no reader holds on to itself."""
 
 
-def _arguments(given: Any) -> dict[str, Any]:
-    """Arguments that are logged as a JSON string, or as an object; {} when they are neither."""
-    if isinstance(given, dict):
-        return given
-    if not isinstance(given, str):
-        return {}
-    try:
-        return as_dict(orjson.loads(given))
-    except orjson.JSONDecodeError:
-        return {"input": given}
-
-
 def _seconds(item: dict[str, Any]) -> float | None:
     duration = as_dict(item.get("duration"))
-    whole, nanos = as_number(duration.get("secs")), as_number(duration.get("nanos"))
+    whole, nanos = as_float(duration.get("secs")), as_float(duration.get("nanos"))
     if whole is None:
         return None
     return whole + (nanos or 0.0) / 1e9

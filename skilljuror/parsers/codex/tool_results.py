@@ -2,12 +2,19 @@
 
 import re
 
-import orjson
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_number, as_string
+from skilljuror.parsers.raw_logs.coercion import (
+    as_dict,
+    as_float,
+    as_int,
+    as_list,
+    as_str,
+    json_of,
+    nested,
+)
 
 _FRAME = re.compile(
     r"Chunk ID: \w+\nWall time: (?P<wall>\d{1,9}(?:\.\d{1,20})?) seconds?\n"
@@ -65,22 +72,18 @@ def without_line_numbers(result: ToolResult) -> ToolResult:
 
 def _older(text: str, line: int) -> ToolResult | None:
     """The object with output and exit code that older versions wrote; None for anything else."""
-    try:
-        found = as_dict(orjson.loads(text))
-    except orjson.JSONDecodeError:
-        return None
+    found = as_dict(json_of(text))
     output, facts = found.get("output"), as_dict(found.get("metadata"))
     if not isinstance(output, str):
         return None
-    code = facts.get("exit_code")
-    exit_code = code if isinstance(code, int) else None
+    exit_code = as_int(facts.get("exit_code"))
     return ToolResult(
         text=text,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
         clean=output,
-        seconds=as_number(facts.get("duration_seconds")),
+        seconds=as_float(facts.get("duration_seconds")),
     )
 
 
@@ -88,9 +91,7 @@ def _served(text: str) -> str:
     """The text of an answer that comes as a JSON list of pieces."""
     if not text[:60].replace(" ", "").startswith(_PIECES):
         return text
-    try:
-        pieces = as_list(orjson.loads(text))
-    except orjson.JSONDecodeError:
+    pieces = json_of(text)
+    if pieces is None:
         return text
-    texts = [as_string(as_dict(piece).get("text")) for piece in pieces]
-    return "\n".join(one for one in texts if one is not None)
+    return "\n".join(filter(None, (as_str(nested(piece, "text")) for piece in as_list(pieces))))

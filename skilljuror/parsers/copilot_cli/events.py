@@ -11,15 +11,15 @@ from skilljuror.parsers.assembly.builders import (
     CallBuilder,
     StepBuilder,
     TrajectoryBuilder,
-    ends_with_answer,
+    add_available_skills,
 )
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
-from skilljuror.parsers.assembly.offered_skills import add_available_skills
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.copilot_cli.skill_activation import CopilotSkills
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
-from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_list, as_str, nested
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import Skip
 
@@ -31,7 +31,7 @@ _SKIPPED = re.compile(rb'\{"type":"(hook\.\w+|permission\.\w+|assistant\.turn_\w
 def _is_start(record: dict[str, Any]) -> bool:
     return (
         record.get("type") == "session.start"
-        and as_string(as_dict(record.get("data")).get("sessionId")) is not None
+        and as_str(nested(record, "data", "sessionId")) is not None
     )
 
 
@@ -46,7 +46,6 @@ class _Reader(RecordReader):
     def __init__(self, run: TrajectoryBuilder) -> None:
         super().__init__(run)
         self._skills = CopilotSkills(run)
-        self._steps: dict[str, StepBuilder] = {}
         self._running: dict[str, CallBuilder] = {}
         """Commands still running, by the shell id that read_bash polls."""
 
@@ -61,21 +60,21 @@ class _Reader(RecordReader):
 
     def finish(self) -> None:
         """A session that nothing ended is at its end once the agent has answered."""
-        self.ended = self.ended or ends_with_answer(self.run)
+        self.ended = self.ended or self.run.ends_with_answer()
 
     def _session_start(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         if self.session is None:
-            self.session = as_string(data.get("sessionId"))
-            self.agent_version = as_string(data.get("copilotVersion"))
-            self.cwd = as_string(as_dict(data.get("context")).get("cwd"))
-        self.model = self.model or as_string(data.get("selectedModel"))
+            self.session = as_str(data.get("sessionId"))
+            self.agent_version = as_str(data.get("copilotVersion"))
+            self.cwd = as_str(nested(data, "context", "cwd"))
+        self.model = self.model or as_str(data.get("selectedModel"))
 
     def _model_change(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
-        self.model = self.model or as_string(data.get("newModel"))
+        self.model = self.model or as_str(data.get("newModel"))
 
     def _shutdown(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         for model in as_dict(data.get("modelMetrics")).values():
-            usage = as_dict(as_dict(model).get("usage"))
+            usage = as_dict(nested(model, "usage"))
             self.totals.append(
                 usage_of_prompt(
                     usage.get("inputTokens"),
@@ -101,7 +100,7 @@ class _Reader(RecordReader):
     def _user(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
         typed = text_of(data.get("content"))
         text = self._skills.add_user_message(
-            line, as_string(data.get("transformedContent")) or typed, typed
+            line, as_str(data.get("transformedContent")) or typed, typed
         )
         if text is not None:
             self.run.add_message(MAIN, "prompt", text, line)
@@ -110,17 +109,13 @@ class _Reader(RecordReader):
         self._skills.add_invocation(line, data)
 
     def _assistant(self, line: int, timestamp: float | None, data: dict[str, Any]) -> None:
-        key = as_string(data.get("messageId")) or f"line {line}"
-        step = self._steps.get(key)
-        if step is None:
-            step = self._steps[key] = self.run.add_step(MAIN, line, timestamp)
-            step.key = as_string(data.get("messageId"))
-        step.model = as_string(data.get("model"))
+        step = self.run.step_of(MAIN, as_str(data.get("messageId")), line, timestamp)
+        step.model = as_str(data.get("model"))
         self.model = self.model or step.model
         step.usage = Usage(output=as_count(data.get("outputTokens")))
         for text, parts in (
             (text_of(data.get("content")), step.texts),
-            (as_string(data.get("reasoningText")), step.reasoning),
+            (as_str(data.get("reasoningText")), step.reasoning),
         ):
             if text and text not in parts:
                 parts.append(text)
@@ -132,9 +127,7 @@ class _Reader(RecordReader):
     ) -> None:
         if self.run.find_call(key) is None:
             arguments = as_dict(given.get("arguments"))
-            call = self.run.add_call(
-                step, as_string(key), as_string(name) or "unknown", arguments, line
-            )
+            call = self.run.add_call(step, as_str(key), as_str(name) or "unknown", arguments, line)
             polled = self._running.get(str(arguments.get("shellId")))
             if call.action == "poll" and polled is not None:
                 call.fields["command"] = polled.fields.get("command")
@@ -153,10 +146,10 @@ class _Reader(RecordReader):
             self.run.skipped["tool.execution_complete without call"] += 1
             return
         if data.get("success") is not True:
-            message = text_of(as_dict(data.get("error")).get("message"))
+            message = text_of(nested(data, "error", "message"))
             call.result = ToolResult(text=message, line=line, ok=False)
             return
-        text = text_of(as_dict(data.get("result")).get("content"))
+        text = text_of(nested(data, "result", "content"))
         call.result = _result(call.action, text, line)
         running = _RUNNING.match(text)
         if running and call.action == "shell":

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
-from skilljuror.parsers.raw_logs.coercion import as_string
+from skilljuror.parsers.raw_logs.coercion import as_str
 
 _CONTEXT = re.compile(
     r"<skill-context name=\"(?P<name>[^\"\n]{1,200})\">\n?(?P<text>.*?)(?:\n?</skill-context>|\Z)",
@@ -40,15 +40,15 @@ class CopilotSkills:
 
     def add_invocation(self, line: int, data: dict[str, Any]) -> None:
         """A record of an invocation; without a body the wrapped text is still to come."""
-        name = as_string(data.get("name")) or as_string(data.get("skillName"))
+        name = as_str(data.get("name")) or as_str(data.get("skillName"))
         if name is None:
             return
-        text = as_string(data.get("content")) or self._texts.get(name)
+        text = as_str(data.get("content")) or self._texts.get(name)
         if self._ahead[name] < 0:
             self._ahead[name] += 1
         elif text:
             self._ahead[name] += 1
-            path = as_string(data.get("path")) or ""
+            path = as_str(data.get("path")) or ""
             self._deliver(line, name, text, path.rpartition("/")[0] or None)
 
     def add_user_message(self, line: int, text: str, typed: str) -> str | None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_str
 from skilljuror.parsers.raw_logs.file_head import parse_head
 
 _ZIP = b"PK\x03\x04"
@@ -31,7 +31,7 @@ def _is_swe_agent(first: dict[str, Any]) -> bool:
 
 
 def _is_benchflow(first: dict[str, Any]) -> bool:
-    acp = as_string(first.get("phase")) in {"agent", "verifier"} and "type" in first
+    acp = as_str(first.get("phase")) in {"agent", "verifier"} and "type" in first
     return acp or {"request", "response"} <= set(first)
 
 

@@ -10,14 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory, Usage
-from skilljuror.parsers.assembly.builders import (
-    MAIN,
-    StepBuilder,
-    TrajectoryBuilder,
-    ends_with_answer,
-)
+from skilljuror.parsers.assembly.builders import MAIN, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
 from skilljuror.parsers.gemini_cli import AGENT, TRAITS
 from skilljuror.parsers.gemini_cli.tool_results import read_result
@@ -26,13 +20,14 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_dict,
     as_epoch,
     as_list,
-    as_string,
+    as_str,
+    nested,
     remainder,
-    text_of,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.raw_logs.jsonl import JsonLines, unreadable
 
 _WORKSPACE = "- **Workspace Directories:**\n  - "
 _TEMPORARY = "temporary directory is: "
@@ -48,7 +43,7 @@ class GeminiChat(Parser):
     def sniff(self, source: Source) -> bool:
         """The first object has a sessionId and a projectHash."""
         first = parse_head(source.head).first
-        return bool(as_string(first.get("sessionId")) and as_string(first.get("projectHash")))
+        return bool(as_str(first.get("sessionId")) and as_str(first.get("projectHash")))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory: the main chat, then each sub-agent's."""
@@ -56,17 +51,15 @@ class GeminiChat(Parser):
         main = _Chat(run, MAIN)
         main.read(source.path)
         if main.session is None:
-            problem = f"{str(source.path)!r} has no header with a sessionId"
-            raise TrajectoryError(problem, file=str(source.path))
+            raise unreadable(source.path, "has no header with a sessionId")
         for index, path in enumerate(source.siblings, 1):
             run.file = index
             _Chat(run, None).read(path)
         _join_children(run)
-        run.complete = run.complete and ends_with_answer(run)
+        run.complete = run.complete and run.ends_with_answer()
         yield run.build(
             self,
             source.files,
-            trajectory=main.session,
             session=main.session,
             model=next((step.model for step in run.steps if step.model), None),
             cwd=main.cwd,
@@ -76,7 +69,7 @@ class GeminiChat(Parser):
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's chat lies in a folder that is named after its session."""
         first = parse_head(source.head).first
-        session = as_string(first.get("sessionId"))
+        session = as_str(first.get("sessionId"))
         if session is None:
             return None
         if first.get("kind") == "subagent":
@@ -108,7 +101,6 @@ class _Chat:
         self.session: str | None = None
         self.cwd: str | None = None
         self.home: str | None = None
-        self._steps: dict[str, StepBuilder] = {}
         self._said: set[str] = set()
 
     @property
@@ -159,9 +151,9 @@ class _Chat:
                 self.run.skipped["update"] += 1
 
     def _header(self, entry: dict[str, Any]) -> None:
-        self.session = self.session or as_string(entry.get("sessionId"))
+        self.session = self.session or as_str(entry.get("sessionId"))
         folders = as_list(entry.get("directories"))
-        self.cwd = self.cwd or (as_string(folders[0]) if folders else None)
+        self.cwd = self.cwd or (as_str(folders[0]) if folders else None)
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
         """A prompt or the workspace's tree; the echo of a tool result is no turn of the user."""
@@ -180,34 +172,28 @@ class _Chat:
 
     def _workspace(self, text: str) -> None:
         place = text.partition(_WORKSPACE)[2].partition("\n")[0].strip()
-        self.cwd = self.cwd or as_string(place)
+        self.cwd = self.cwd or as_str(place)
         temporary = text.partition(_TEMPORARY)[2].partition("\n")[0]
-        self.home = self.home or as_string(temporary.partition("/.gemini/")[0].strip())
+        self.home = self.home or as_str(temporary.partition("/.gemini/")[0].strip())
 
     def _gemini(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        key = as_string(entry.get("id")) or f"line {line}"
-        step = self._steps.get(key)
-        if step is None:
-            step = self._steps[key] = self.run.add_step(self._name, line, moment)
-            step.key = as_string(entry.get("id"))
+        step = self.run.step_of(self._name, as_str(entry.get("id")), line, moment)
         said = text_of(entry.get("content"))
         step.texts = [said] if said else []
         step.reasoning = [_thought(as_dict(thought)) for thought in as_list(entry.get("thoughts"))]
-        step.model = as_string(entry.get("model"))
+        step.model = as_str(entry.get("model"))
         step.usage = _usage(as_dict(entry.get("tokens")))
         known = {call.call_id for call in step.calls}
         for given in map(as_dict, as_list(entry.get("toolCalls"))):
-            if as_string(given.get("id")) not in known:
+            if as_str(given.get("id")) not in known:
                 self._call(line, moment, step, given)
 
     def _call(
         self, line: int, moment: float | None, step: StepBuilder, given: dict[str, Any]
     ) -> None:
-        name = as_string(given.get("name")) or "unknown"
-        call = self.run.add_call(
-            step, as_string(given.get("id")), name, as_dict(given.get("args")), line
-        )
-        call.sub_agent = as_string(given.get("agentId"))
+        call_id, name = as_str(given.get("id")), as_str(given.get("name")) or "unknown"
+        call = self.run.add_call(step, call_id, name, as_dict(given.get("args")), line)
+        call.sub_agent = as_str(given.get("agentId"))
         ended = as_epoch(given.get("timestamp"))
         self.run.include_time(ended)
         text, failed = _response(given)
@@ -220,21 +206,21 @@ class _Chat:
 
 def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
     """(what the model saw, whether it is an error); None for a call without an answer."""
-    text: list[str] = []
-    failed = as_string(given.get("status")) in {"error", "cancelled"}
+    texts: list[str] = []
+    failed = as_str(given.get("status")) in {"error", "cancelled"}
     for part in as_list(given.get("result")):
-        response = as_dict(as_dict(as_dict(part).get("functionResponse")).get("response"))
+        response = as_dict(nested(part, "functionResponse", "response"))
         for name in ("output", "error"):
             if isinstance(response.get(name), str):
-                text.append(response[name])
+                texts.append(response[name])
                 failed = failed or name == "error"
-    if not text and given.get("status") is None:
+    if not texts and given.get("status") is None:
         return None, False
-    return "\n".join(text), failed
+    return "\n".join(texts), failed
 
 
 def _thought(thought: dict[str, Any]) -> str:
-    parts = (as_string(thought.get("subject")), as_string(thought.get("description")))
+    parts = (as_str(thought.get("subject")), as_str(thought.get("description")))
     return ": ".join(part for part in parts if part)
 
 

@@ -12,14 +12,15 @@ from skilljuror.parsers.assembly.token_usage import usage_of_prompt
 from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.gemini_cli import AGENT, TRAITS
 from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_string, text_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_str, nested
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 
 
 def _is_init(record: dict[str, Any]) -> bool:
     return (
         record.get("type") == "init"
-        and as_string(record.get("session_id")) is not None
+        and as_str(record.get("session_id")) is not None
         and "subtype" not in record
     )
 
@@ -32,8 +33,8 @@ class _Reader(RecordReader):
         self._open: StepBuilder | None = None
 
     def _init(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        self.session = self.session or as_string(record.get("session_id"))
-        self.model = self.model or as_string(record.get("model"))
+        self.session = self.session or as_str(record.get("session_id"))
+        self.model = self.model or as_str(record.get("model"))
 
     def _step(self, line: int, timestamp: float | None) -> StepBuilder:
         if self._open is None:
@@ -51,10 +52,10 @@ class _Reader(RecordReader):
         self.run.add_message(MAIN, "prompt", text, line)
 
     def _tool_use(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
-        name = as_string(record.get("tool_name")) or "unknown"
+        name = as_str(record.get("tool_name")) or "unknown"
         step = self._step(line, timestamp)
         self.run.add_call(
-            step, as_string(record.get("tool_id")), name, as_dict(record.get("parameters")), line
+            step, as_str(record.get("tool_id")), name, as_dict(record.get("parameters")), line
         )
 
     def _tool_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
@@ -64,14 +65,14 @@ class _Reader(RecordReader):
             self.run.skipped["tool_result without call"] += 1
             return
         text = text_of(record.get("output"))
-        message = as_string(as_dict(record.get("error")).get("message"))
+        message = as_str(nested(record, "error", "message"))
         call.result = ToolResult(text=message or text, line=line, ok=_ok(call, record))
 
     def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         self._open = None
         if record.get("status") == "error":
-            message = as_string(as_dict(record.get("error")).get("message")) or "error"
+            message = as_str(nested(record, "error", "message")) or "error"
             self.run.warnings.append(f"line {line}: {message[:200]}")
         stats = as_dict(record.get("stats"))
         if stats:

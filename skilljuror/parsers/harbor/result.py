@@ -13,11 +13,12 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_epoch,
+    as_float,
     as_list,
-    as_number,
-    as_string,
+    as_str,
+    nested,
 )
-from skilljuror.parsers.raw_logs.jsonl import without_surrogates
+from skilljuror.parsers.raw_logs.jsonl import unreadable, without_surrogates
 
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
 
@@ -34,37 +35,34 @@ def read_result(folder: Path) -> HarborResult:
     """The result of the trial in a folder. Raises TrajectoryError."""
     given = _load(folder)
     if not _is_result(given):
-        raise TrajectoryError(
-            f"{str(folder / 'result.json')!r} is no trial of Harbor: it has no task_name and "
-            "trial_name",
-            file=str(folder / "result.json"),
-        )
-    config = as_dict(as_dict(given.get("config")).get("agent"))
+        problem = "is no trial of Harbor: it has no task_name and trial_name"
+        raise unreadable(folder / "result.json", problem)
+    config = as_dict(nested(given, "config", "agent"))
     info = as_dict(given.get("agent_info"))
     model = as_dict(info.get("model_info"))
     outcome = as_dict(given.get("agent_result"))
     metadata = as_dict(outcome.get("metadata"))
     failure = as_dict(given.get("exception_info"))
-    rewards = _rewards(as_dict(given.get("verifier_result")).get("rewards"))
-    version = as_string(info.get("version"))
+    rewards = _rewards(nested(given, "verifier_result", "rewards"))
+    version = as_str(info.get("version"))
     return HarborResult(
-        id=as_string(given.get("id")) or str(given["trial_name"]),
+        id=as_str(given.get("id")) or str(given["trial_name"]),
         trial_name=str(given["trial_name"]),
         task_name=str(given["task_name"]),
-        task_checksum=as_string(given.get("task_checksum")),
+        task_checksum=as_str(given.get("task_checksum")),
         reward=rewards.get("reward"),
         rewards=rewards,
-        exception=as_string(failure.get("exception_type")),
+        exception=as_str(failure.get("exception_type")),
         message=_first_line(failure.get("exception_message")),
-        agent=as_string(info.get("name")) or as_string(config.get("name")),
+        agent=as_str(info.get("name")) or as_str(config.get("name")),
         agent_version=None if version == "unknown" else version,
-        agent_import_path=as_string(config.get("import_path")),
-        model=as_string(model.get("name")) or as_string(config.get("model_name")),
-        provider=as_string(model.get("provider")),
+        agent_import_path=as_str(config.get("import_path")),
+        model=as_str(model.get("name")) or as_str(config.get("model_name")),
+        provider=as_str(model.get("provider")),
         skills=tuple(str(skill) for skill in as_list(config.get("skills"))),
         skills_loaded=_names(metadata.get("skills_loaded")),
         references_loaded=_names(metadata.get("references_loaded")),
-        cost_usd=as_number(outcome.get("cost_usd")),
+        cost_usd=as_float(outcome.get("cost_usd")),
         started_at=as_epoch(given.get("started_at")),
         finished_at=as_epoch(given.get("finished_at")),
         agent_window=_window(given.get("agent_execution")),
@@ -77,7 +75,7 @@ def read_result(folder: Path) -> HarborResult:
 def in_local_time(folder: Path) -> bool:
     """Whether the times of the agent's execution are without a time zone: of the host's clock, which
     need not be UTC. Raises TrajectoryError."""
-    start = as_string(as_dict(_load(folder).get("agent_execution")).get("started_at"))
+    start = as_str(nested(_load(folder), "agent_execution", "started_at"))
     try:
         return start is not None and datetime.fromisoformat(start).tzinfo is None
     except ValueError:
@@ -89,14 +87,13 @@ def _load(folder: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
     except OSError as error:
-        problem = f"{str(path)!r} cannot be read: {error.strerror}"
-        raise TrajectoryError(problem, file=str(path)) from error
+        raise unreadable(path, f"cannot be read: {error.strerror}") from error
     try:
         return as_dict(orjson.loads(raw))
     except orjson.JSONDecodeError as error:
         mended = _mended(raw)
         if mended is None:
-            raise TrajectoryError(f"{str(path)!r} is not JSON: {error}", file=str(path)) from error
+            raise unreadable(path, f"is not JSON: {error}") from error
         return mended
 
 
@@ -110,11 +107,11 @@ def _mended(raw: bytes) -> dict[str, Any] | None:
 
 
 def _is_result(given: dict[str, Any]) -> bool:
-    return bool(as_string(given.get("task_name")) and as_string(given.get("trial_name")))
+    return bool(as_str(given.get("task_name")) and as_str(given.get("trial_name")))
 
 
 def _rewards(given: Any) -> dict[str, float]:
-    plain = {str(name): as_number(value) for name, value in as_dict(given).items()}
+    plain = {str(name): as_float(value) for name, value in as_dict(given).items()}
     return {name: value for name, value in sorted(plain.items()) if value is not None}
 
 
@@ -123,7 +120,7 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 
 def _first_line(given: Any) -> str | None:
-    return (as_string(given) or "").strip().partition("\n")[0] or None
+    return (as_str(given) or "").strip().partition("\n")[0] or None
 
 
 def _tokens(outcome: dict[str, Any]) -> dict[str, int | None]:
@@ -137,10 +134,7 @@ def _tokens(outcome: dict[str, Any]) -> dict[str, int | None]:
 
 
 def _window(given: Any) -> tuple[float, float] | None:
-    start, end = (
-        as_epoch(as_dict(given).get("started_at")),
-        as_epoch(as_dict(given).get("finished_at")),
-    )
+    start, end = (as_epoch(nested(given, name)) for name in ("started_at", "finished_at"))
     return None if start is None or end is None else (start, end)
 
 
@@ -151,6 +145,4 @@ def _seconds(given: dict[str, Any]) -> dict[str, float]:
 
 def _step_names(given: dict[str, Any]) -> list[str]:
     steps = (as_dict(step) for step in as_list(given.get("step_results")))
-    return [
-        name for step in steps if (name := as_string(step.get("step_name") or step.get("name")))
-    ]
+    return [name for step in steps if (name := as_str(step.get("step_name") or step.get("name")))]

@@ -3,39 +3,28 @@
 import re
 from typing import Any
 
-import orjson
-
 from skilljuror.models.trajectory import ToolResult
 from skilljuror.parsers.assembly.builders import CallBuilder
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string, text_between_tags
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_int, as_list, as_str, json_of, nested
+from skilljuror.parsers.raw_logs.content import text_between_tags
 
 _SUBMIT = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 
 
 def read_result(call: CallBuilder, text: str, line: int, beside: dict[str, Any]) -> ToolResult:
     """The result of a command; `beside` is the message's extra with the plain output."""
-    facts = as_dict(_decoded(text)) or beside
-    code = facts.get("returncode")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
+    facts = as_dict(json_of(text) if text.startswith("{") else None) or beside
+    exit_code = as_int(facts.get("returncode"))
     clean = facts.get("output", beside.get("raw_output"))
     if _SUBMIT in (call.fields.get("command") or ""):
-        return ToolResult(text=text, line=line, ok=True, clean=as_string(clean))
+        return ToolResult(text=text, line=line, ok=True, clean=as_str(clean))
     ok = None if exit_code is None else exit_code == 0
-    if as_string(facts.get("exception_info")) and exit_code is None:
+    if as_str(facts.get("exception_info")) and exit_code is None:
         ok = False
     return ToolResult(
         text=text, line=line, ok=ok, exit_code=exit_code,
         clean=clean if isinstance(clean, str) else None,
     )  # fmt: skip
-
-
-def _decoded(text: str) -> Any:
-    if not text.startswith("{"):
-        return None
-    try:
-        return orjson.loads(text)
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
-        return None
 
 
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.DOTALL)
@@ -44,9 +33,7 @@ _CODE = re.compile(r"<returncode>\s*(-?\d{1,6})\s*</returncode>")
 
 def fenced_command(text: str, extra: dict[str, Any]) -> str | None:
     """The one command of a message; None for a message without one, or with several."""
-    actions = [
-        as_string(as_dict(action).get("command")) for action in as_list(extra.get("actions"))
-    ]
+    actions = [as_str(nested(action, "command")) for action in as_list(extra.get("actions"))]
     known = [command for command in actions if command]
     found = known or _FENCE.findall(text)
     return found[0] if len(found) == 1 else None
@@ -59,7 +46,7 @@ def observation_result(text: str, line: int, extra: dict[str, Any]) -> ToolResul
     if code is None and not isinstance(given, int):
         return ToolResult(text=text, line=line, ok=False)
     exit_code = int(code[1]) if code else int(given or 0)
-    clean = as_string(extra.get("raw_output"))
+    clean = as_str(extra.get("raw_output"))
     return ToolResult(
         text=text, line=line, ok=exit_code == 0, exit_code=exit_code,
         clean=_printed(text) if clean is None else clean,

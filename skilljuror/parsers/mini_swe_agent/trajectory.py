@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 from msgspec.structs import replace
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
@@ -16,6 +14,7 @@ from skilljuror.parsers.assembly.builders import (
     total_usage,
 )
 from skilljuror.parsers.assembly.token_usage import usage_of_response
+from skilljuror.parsers.assembly.tool_calls import arguments_of
 from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.mini_swe_agent.observations import (
     fenced_command,
@@ -25,14 +24,15 @@ from skilljuror.parsers.mini_swe_agent.observations import (
 from skilljuror.parsers.raw_logs.coercion import (
     as_dict,
     as_epoch,
+    as_float,
     as_list,
-    as_number,
-    as_string,
-    text_of,
+    as_str,
+    nested,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
-from skilljuror.parsers.raw_logs.jsonl import file_key
+from skilljuror.parsers.raw_logs.jsonl import file_key, unreadable
 
 
 class MiniSweAgent(Parser):
@@ -52,8 +52,7 @@ class MiniSweAgent(Parser):
         document = JsonDocument(source.path)
         given = as_dict(document.value)
         if not isinstance(given.get("messages"), list):
-            problem = f"{str(source.path)!r} has no list of messages"
-            raise TrajectoryError(problem, file=str(source.path))
+            raise unreadable(source.path, "has no list of messages")
         run = TrajectoryBuilder()
         run.complete = document.complete
         reader = _Reader(run)
@@ -65,12 +64,12 @@ class MiniSweAgent(Parser):
             self,
             source.files,
             trajectory=file_key(source.path),
-            agent_version=as_string(info.get("mini_version")),
-            model=as_string(as_dict(config.get("model")).get("model_name")),
-            cwd=as_string(as_dict(config.get("environment")).get("cwd")),
+            agent_version=as_str(info.get("mini_version")),
+            model=as_str(nested(config, "model", "model_name")),
+            cwd=as_str(nested(config, "environment", "cwd")),
             usage=_with_cost(
                 total_usage(step.usage for step in run.steps),
-                as_number(as_dict(info.get("model_stats")).get("instance_cost")),
+                as_float(nested(info, "model_stats", "instance_cost")),
             ),
         )
 
@@ -89,19 +88,19 @@ class _Reader:
         moment = as_epoch(extra.get("timestamp"))
         self.run.include_time(moment)
         if given.get("object") == "response":
-            self._response(element, moment, given)
+            step = self._assistant(element, moment, {"extra": given.get("extra")}, given)
+            self._items(element, step, given)
         elif given.get("role") == "assistant":
             self._assistant(element, moment, given, as_dict(extra.get("response")))
         elif given.get("role") == "tool" or given.get("type") == "function_call_output":
-            self._result(element, moment, given, extra)
+            self._result(element, given, extra)
         elif extra.get("interrupt_type") == "FormatError":
             self._format_error(element, given, extra)
         elif given.get("role") == "system":
             self.run.add_message(MAIN, "system", text_of(given.get("content")), element.line)
         elif given.get("role") == "user" and self._asked is not None:
-            self._asked.result = observation_result(
-                text_of(given.get("content")), element.line, extra
-            )
+            text = text_of(given.get("content"))
+            self._asked.result = observation_result(text, element.line, extra)
             self._asked = None
         elif given.get("role") == "user":
             self.run.add_message(MAIN, "prompt", text_of(given.get("content")), element.line)
@@ -116,14 +115,15 @@ class _Reader:
         response: dict[str, Any],
     ) -> StepBuilder:
         step = self.run.add_step(MAIN, element.line, moment)
-        step.key = as_string(response.get("id"))
-        step.model = as_string(response.get("model"))
-        cost = as_number(as_dict(given.get("extra")).get("cost"))
-        usage = usage_of_response(response)
-        step.usage = with_cost(usage, cost)
+        step.key = as_str(response.get("id"))
+        step.model = as_str(response.get("model"))
+        cost = as_float(nested(given, "extra", "cost"))
+        step.usage = usage_of_response(response)
+        if step.usage is not None and cost:  # 0 is no price
+            step.usage = replace(step.usage, cost_usd=cost)
         for text, parts in (
             (text_of(given.get("content")), step.texts),
-            (as_string(given.get("reasoning_content")), step.reasoning),
+            (as_str(given.get("reasoning_content")), step.reasoning),
         ):
             if text:
                 parts.append(text)
@@ -143,11 +143,6 @@ class _Reader:
             arguments = {"command": command}
             self._asked = self.run.add_call(step, None, "bash", arguments, element.line)
 
-    def _response(self, element: JsonElement, moment: float | None, given: dict[str, Any]) -> None:
-        self._items(
-            element, self._assistant(element, moment, {"extra": given.get("extra")}, given), given
-        )
-
     def _items(self, element: JsonElement, step: StepBuilder, response: dict[str, Any]) -> None:
         for item in map(as_dict, as_list(response.get("output"))):
             kind = item.get("type")
@@ -161,18 +156,12 @@ class _Reader:
     def _call(
         self, element: JsonElement, step: StepBuilder, key: Any, function: dict[str, Any]
     ) -> None:
-        call_id = as_string(key)
-        name = as_string(function.get("name")) or "unknown"
-        arguments = _arguments(function.get("arguments"))
+        call_id = as_str(key)
+        name = as_str(function.get("name")) or "unknown"
+        arguments = arguments_of(function.get("arguments"))
         self.run.add_call(step, call_id, name, arguments, element.line_of(call_id))
 
-    def _result(
-        self,
-        element: JsonElement,
-        moment: float | None,
-        given: dict[str, Any],
-        extra: dict[str, Any],
-    ) -> None:
+    def _result(self, element: JsonElement, given: dict[str, Any], extra: dict[str, Any]) -> None:
         call = self.run.find_call(given.get("tool_call_id") or given.get("call_id"))
         if call is None:
             self.run.skipped["result without call"] += 1
@@ -186,11 +175,11 @@ class _Reader:
         """A billed response without a usable call: its calls were never run."""
         response = as_dict(extra.get("response"))
         choices = as_list(response.get("choices"))
-        message = as_dict(as_dict(choices[0]).get("message")) if choices else {}
+        message = as_dict(nested(choices[0], "message")) if choices else {}
         step = self._assistant(element, None, {**message, "extra": extra}, response)
         self._asked = None
         self._items(element, step, response)
-        if not step.texts and (spoken := as_string(extra.get("model_response"))):
+        if not step.texts and (spoken := as_str(extra.get("model_response"))):
             step.texts.append(spoken)
         text = text_of(given.get("content"))
         for call in step.calls:
@@ -204,17 +193,3 @@ def _with_cost(usage: Usage | None, stated: float | None) -> Usage | None:
     if not stated or (usage is not None and usage.cost_usd is not None):
         return usage
     return replace(usage or Usage(), cost_usd=stated)
-
-
-def with_cost(usage: Any, cost: float | None) -> Any:
-    """The usage with a cost; 0 means that the price is unknown."""
-    return replace(usage, cost_usd=cost) if usage is not None and cost else usage
-
-
-def _arguments(given: Any) -> dict[str, Any]:
-    if isinstance(given, dict):
-        return given
-    try:
-        return as_dict(orjson.loads(given)) if isinstance(given, str) else {}
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
-        return {"input": given}

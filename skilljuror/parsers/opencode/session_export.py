@@ -6,28 +6,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import (
-    MAIN,
-    CallBuilder,
-    StepBuilder,
-    TrajectoryBuilder,
-    ends_with_answer,
-)
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.base import Parser, SessionLink, Source
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_epoch,
+    as_float,
+    as_int,
     as_list,
-    as_number,
-    as_string,
-    text_of,
+    as_str,
+    nested,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
+from skilljuror.parsers.raw_logs.jsonl import unreadable
 
 _SKILL = re.compile(r'\s*<skill_content name="([^"\n]{1,200})">')
 _BASE = re.compile(r"^Base directory for this skill: (?:file://)?([^\n]{1,1000})", re.MULTILINE)
@@ -38,7 +34,7 @@ def session_info(head: bytes) -> dict[str, Any]:
     """The info of an export; {} where the file is none."""
     first = parse_head(head).first
     info = as_dict(first.get("info"))
-    known = as_string(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
+    known = as_str(info.get("id")) and ({"directory", "time", "parentID"} & set(info))
     return info if known and isinstance(first.get("messages"), list) else {}
 
 
@@ -60,28 +56,24 @@ class OpenCode(Parser):
         for index, path in enumerate(source.siblings, 1):
             run.file = index
             _read(run, path, None)
-        run.complete = run.complete and ends_with_answer(run)
-        session = as_string(info.get("id"))
+        run.complete = run.complete and run.ends_with_answer()
+        session = as_str(info.get("id"))
         if session is None:
-            problem = f"{str(source.path)!r} has no info with an id"
-            raise TrajectoryError(problem, file=str(source.path))
+            raise unreadable(source.path, "has no info with an id")
         yield run.build(
             self,
             source.files,
-            trajectory=session,
             session=session,
-            agent_version=as_string(info.get("version")),
+            agent_version=as_str(info.get("version")),
             model=next((step.model for step in run.steps if step.model), None),
-            cwd=as_string(info.get("directory")),
+            cwd=as_str(info.get("directory")),
         )
 
     def session_link(self, source: Source) -> SessionLink | None:
         """A sub-agent's export names its parent."""
         info = session_info(source.head)
-        session, parent = as_string(info.get("id")), as_string(info.get("parentID"))
-        if session is None:
-            return None
-        return SessionLink(parent, session) if parent else SessionLink(session)
+        session, parent = as_str(info.get("id")), as_str(info.get("parentID"))
+        return SessionLink(parent or session, session if parent else None) if session else None
 
     def neighbours(self, path: Path) -> Iterator[Path]:
         """The exports beside it."""
@@ -91,9 +83,9 @@ class OpenCode(Parser):
 def _read(run: TrajectoryBuilder, path: Path, agent: str | None) -> JsonDocument:
     document = JsonDocument(path)
     if not isinstance(document.value, dict):
-        raise TrajectoryError(f"{str(path)!r} is no OpenCode export", file=str(path))
+        raise unreadable(path, "is no OpenCode export")
     run.complete = run.complete and document.complete
-    name = agent or as_string(as_dict(document.value.get("info")).get("id")) or "unknown"
+    name = agent or as_str(nested(document.value, "info", "id")) or "unknown"
     for element in document.elements("messages"):
         _message(run, element, name)
     return document
@@ -103,9 +95,9 @@ def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
     given = as_dict(element.value)
     info = as_dict(given.get("info"))
     parts = [as_dict(part) for part in as_list(given.get("parts"))]
-    created = as_epoch(as_dict(info.get("time")).get("created"))
+    created = as_epoch(nested(info, "time", "created"))
     run.include_time(created)
-    run.include_time(as_epoch(as_dict(info.get("time")).get("completed")))
+    run.include_time(as_epoch(nested(info, "time", "completed")))
     if info.get("role") == "user":
         for part in parts:
             if part.get("type") == "text":
@@ -130,22 +122,18 @@ def _text(run: TrajectoryBuilder, agent: str, text: str, line: int, *, made: boo
 
 
 def _assistant(
-    run: TrajectoryBuilder,
-    element: JsonElement,
-    agent: str,
-    info: dict[str, Any],
-    parts: list[dict[str, Any]],
+    run: TrajectoryBuilder, element: JsonElement, agent: str, info: dict[str, Any], parts: list[Any]
 ) -> None:
     """One step per model response; step-finish parts carry its tokens, else the message does."""
-    started = as_epoch(as_dict(info.get("time")).get("created"))
+    started = as_epoch(nested(info, "time", "created"))
     step: StepBuilder | None = None
     finished = any(part.get("type") == "step-finish" for part in parts)
     for part in parts:
         kind = part.get("type")
         if step is None or (kind == "step-start" and (step.calls or step.texts)):
-            step = run.add_step(agent, element.line_of(as_string(part.get("id"))), started)
-            step.model = as_string(info.get("modelID"))
-            step.key = as_string(info.get("id"))
+            step = run.add_step(agent, element.line_of(as_str(part.get("id"))), started)
+            step.model = as_str(info.get("modelID"))
+            step.key = as_str(info.get("id"))
         if kind == "step-finish":
             step.usage = _usage(as_dict(part.get("tokens")), part.get("cost"))
         else:
@@ -157,30 +145,29 @@ def _assistant(
 def _part(
     run: TrajectoryBuilder, element: JsonElement, step: StepBuilder, part: dict[str, Any]
 ) -> None:
-    kind = as_string(part.get("type"))
+    kind = as_str(part.get("type"))
     if kind == "text":
         step.texts.append(text_of(part))
     elif kind == "reasoning":
         step.reasoning.append(text_of(part))
     elif kind == "tool":
-        call_id = as_string(part.get("callID"))
+        call_id = as_str(part.get("callID"))
         state = as_dict(part.get("state"))
-        name = as_string(part.get("tool")) or "unknown"
+        name = as_str(part.get("tool")) or "unknown"
         line = element.line_of(call_id)
         call = run.add_call(step, call_id, name, as_dict(state.get("input")), line)
-        call.sub_agent = as_string(as_dict(state.get("metadata")).get("sessionId"))
+        call.sub_agent = as_str(nested(state, "metadata", "sessionId"))
         call.result = _result(call, state, line)
     elif kind not in {"step-start", "patch", "snapshot"}:
         run.skipped[f"part/{kind}"] += 1
 
 
 def _result(call: CallBuilder, state: dict[str, Any], line: int) -> ToolResult | None:
-    status = as_string(state.get("status"))
+    status = as_str(state.get("status"))
     if status not in {"completed", "error"}:
         return None
     text = text_of(state.get("output")) or text_of(state.get("error"))
-    code = as_dict(state.get("metadata")).get("exit")
-    exit_code = code if isinstance(code, int) else None
+    exit_code = as_int(nested(state, "metadata", "exit"))
     ok = status == "completed" and exit_code in {None, 0}
     clean = first = None
     if call.action == "read" and ok:
@@ -198,7 +185,7 @@ def _file(text: str) -> tuple[str | None, int | None]:
 
 
 def _seconds(times: dict[str, Any]) -> float | None:
-    start, end = as_number(times.get("start")), as_number(times.get("end"))
+    start, end = as_float(times.get("start")), as_float(times.get("end"))
     return None if start is None or end is None else max(0.0, (end - start) / 1000)
 
 
@@ -212,5 +199,5 @@ def _usage(tokens: dict[str, Any], cost: Any) -> Usage | None:
         cache_read=as_count(cache.get("read")),
         output=as_count(tokens.get("output")),
         reasoning=as_count(tokens.get("reasoning")),
-        cost_usd=as_number(cost),
+        cost_usd=as_float(cost),
     )

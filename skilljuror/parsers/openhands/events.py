@@ -9,15 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import (
-    MAIN,
-    CallBuilder,
-    StepBuilder,
-    TrajectoryBuilder,
-)
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
 from skilljuror.parsers.base import Parser, SessionLink, Source
@@ -25,11 +18,14 @@ from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
     as_epoch,
+    as_int,
     as_list,
-    as_string,
+    as_str,
+    json_of,
+    nested,
     remainder_or_zero,
-    text_of,
 )
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, parse_head, read_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
@@ -37,14 +33,14 @@ from skilljuror.parsers.raw_logs.jsonl import JsonLines, file_key
 Events = list[tuple[int, int, dict[str, Any]]]
 """(file, line, event)."""
 
-_STATE = frozenset({
+_STATE = frozenset((
     "change_agent_state",
     "recall",
     "null",
     "system",
     "condensation",
     "condensation_request",
-})
+))
 """Actions that are the controller's and no step of the model."""
 _TRAILER = re.compile(
     r"(?:\s*\[(?:The command (?:completed|has no new output|timed out)|Command finished|Current working directory|Python interpreter"
@@ -100,13 +96,13 @@ class OpenHands(Parser):
         for line, entry in JsonLines(source.path):
             run = TrajectoryBuilder()
             history = _flat(as_list(entry.get("history")))
-            config = as_dict(as_dict(entry.get("metadata")).get("llm_config"))
+            config = as_dict(nested(entry, "metadata", "llm_config"))
             model = _read_events(run, [(0, line, event) for event in history])
             yield run.build(
                 self,
                 source.files[:1],
-                trajectory=as_string(entry.get("instance_id")) or f"line-{line}",
-                model=model or as_string(config.get("model")),
+                trajectory=as_str(entry.get("instance_id")) or f"line-{line}",
+                model=model or as_str(config.get("model")),
             )
 
     def session_link(self, source: Source) -> SessionLink | None:
@@ -177,14 +173,12 @@ class _Reader:
         self.run.include_time(as_epoch(event.get("timestamp")))
         if "observation" in event:
             self._observation(line, event)
-        elif as_string(event.get("action")) in _STATE:
+        elif as_str(event.get("action")) in _STATE:
             self._aside(line, event)
         elif event.get("source") == "agent":
             self._action(line, event)
         elif event.get("action") == "message":
-            self.run.add_message(
-                MAIN, "prompt", text_of(as_dict(event.get("args")).get("content")), line
-            )
+            self.run.add_message(MAIN, "prompt", text_of(nested(event, "args", "content")), line)
         else:
             self.run.skipped[f"action/{event.get('action')}"] += 1
 
@@ -208,8 +202,8 @@ class _Reader:
         if event.get("action") == "message":
             step.texts = [text_of(args.get("content"))]
             return
-        name = as_string(metadata.get("function_name")) or str(event.get("action"))
-        call_id = as_string(metadata.get("tool_call_id"))
+        name = as_str(metadata.get("function_name")) or str(event.get("action"))
+        call_id = as_str(metadata.get("tool_call_id"))
         arguments = _arguments(response, call_id) or args
         call = self.run.add_call(step, call_id, name, arguments, line)
         self._last = call
@@ -217,15 +211,15 @@ class _Reader:
             self._actions[event["id"]] = call
 
     def _step(self, line: int, event: dict[str, Any], response: dict[str, Any]) -> StepBuilder:
-        key = as_string(response.get("id")) or f"line {line} {event.get('id')}"
+        key = as_str(response.get("id")) or f"line {line} {event.get('id')}"
         step = self._steps.get(key)
         if step is not None:
             return step
         step = self._steps[key] = self.run.add_step(MAIN, line, as_epoch(event.get("timestamp")))
-        step.key = as_string(response.get("id"))
-        step.model = as_string(response.get("model"))
+        step.key = as_str(response.get("id"))
+        step.model = as_str(response.get("model"))
         self.model = self.model or step.model
-        said = _message(response).get("content") or as_dict(event.get("args")).get("thought")
+        said = _message(response).get("content") or nested(event, "args", "thought")
         if text := text_of(said):
             step.texts.append(text)
         step.usage = usage_of_response(response) or self._accumulated(event)
@@ -233,22 +227,17 @@ class _Reader:
 
     def _accumulated(self, event: dict[str, Any]) -> Usage | None:
         """The growth of the accumulated usage, where a response has none of its own."""
-        total = as_dict(as_dict(event.get("llm_metrics")).get("accumulated_token_usage"))
-        now = [
-            as_count(total.get(name))
-            for name in ("prompt_tokens", "cache_read_tokens", "completion_tokens")
-        ]
+        total = as_dict(nested(event, "llm_metrics", "accumulated_token_usage"))
+        names = ("prompt_tokens", "cache_read_tokens", "completion_tokens")
+        now = [as_count(total.get(name)) for name in names]
         if now[0] is None:
             return None
-        grown = [
-            remainder_or_zero(value, before)
-            for value, before in zip(now, self._before, strict=True)
-        ]
+        grown = list(map(remainder_or_zero, now, self._before))
         self._before = now
         return usage_of_prompt(grown[0], cached=grown[1], output=grown[2])
 
     def _observation(self, line: int, event: dict[str, Any]) -> None:
-        kind = as_string(event.get("observation"))
+        kind = as_str(event.get("observation"))
         cause = event.get("cause")
         call = self._actions.get(cause) if isinstance(cause, int) else self._last
         if kind in {"null", "agent_state_changed"} or call is None or call.result is not None:
@@ -258,33 +247,25 @@ class _Reader:
 
     def _exposed(self, line: int, event: dict[str, Any]) -> None:
         """Instructions that a recall put into the context; everything else is bookkeeping."""
-        knowledge = as_list(as_dict(event.get("extras")).get("microagent_knowledge"))
+        knowledge = as_list(nested(event, "extras", "microagent_knowledge"))
         for entry in map(as_dict, knowledge):
-            self.run.add_message(
-                MAIN,
-                "other",
-                text_of(entry.get("content")),
-                line,
-                path=as_string(entry.get("name")),
-            )
+            text, path = text_of(entry.get("content")), as_str(entry.get("name"))
+            self.run.add_message(MAIN, "other", text, line, path=path)
         if not knowledge:
             self.run.skipped[f"observation/{event.get('observation')}"] += 1
 
 
 def _message(response: dict[str, Any]) -> dict[str, Any]:
     choices = as_list(response.get("choices"))
-    return as_dict(as_dict(choices[0]).get("message")) if choices else {}
+    return as_dict(nested(choices[0], "message")) if choices else {}
 
 
 def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
     """The arguments as the model wrote them; the event has them translated."""
     for call in map(as_dict, as_list(_message(response).get("tool_calls"))):
-        given = as_dict(call.get("function")).get("arguments")
+        given = nested(call, "function", "arguments")
         if call.get("id") == call_id and isinstance(given, str):
-            try:
-                return as_dict(orjson.loads(given))
-            except orjson.JSONDecodeError:
-                return {}
+            return as_dict(json_of(given))
     return {}
 
 
@@ -294,8 +275,7 @@ def _result(call: CallBuilder, event: dict[str, Any], line: int) -> ToolResult:
         return ToolResult(text=text, line=line, ok=False)
     extras = as_dict(event.get("extras"))
     code = as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
-    known = isinstance(code, int) and not isinstance(code, bool)
-    return result_of_output(call, text, line, code if known else None)
+    return result_of_output(call, text, line, as_int(code))
 
 
 def stated_exit_code(text: str) -> int | None:

@@ -4,15 +4,12 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 MAX_COUNT = 2**53
 """Numbers above this are no counts."""
 
 _NUMBERS = (int, float)
-_IMAGES = ("image", "input_image", "image_url")
-_DEEPEST = 32
-"""Lists in lists whose text is read."""
-IMAGE = "[image]"
-"""What stands for an image in a result's text."""
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -20,12 +17,29 @@ def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def json_of(text: Any) -> Any:
+    """The value of a JSON text; None for what is none."""
+    try:
+        return orjson.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def nested(value: Any, *keys: str) -> Any:
+    """What the keys lead to through one object after another; None where one is missing."""
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
 def as_list(value: Any) -> list[Any]:
     """A JSON list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def as_string(value: Any) -> str | None:
+def as_str(value: Any) -> str | None:
     """A string that is not empty, else None."""
     return value if isinstance(value, str) and value else None
 
@@ -43,7 +57,12 @@ def as_count(value: Any) -> int | None:
     return int(value) if 0 <= value < MAX_COUNT else None
 
 
-def as_number(value: Any) -> float | None:
+def as_int(value: Any) -> int | None:
+    """A whole number, which may be negative as an exit status is, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def as_float(value: Any) -> float | None:
     """A finite number, else None."""
     if value is None or isinstance(value, bool) or not isinstance(value, _NUMBERS):
         return None
@@ -70,7 +89,7 @@ def remainder_or_zero(total: int | None, *parts: int | None) -> int | None:
 def as_epoch(value: Any) -> float | None:
     """Seconds since the epoch from ISO 8601 (no zone means UTC) or from a number of (milli)seconds."""
     if not isinstance(value, str):
-        plain = as_number(value)
+        plain = as_float(value)
         return plain / 1000 if plain is not None and plain > 1e11 else plain
     try:
         moment = datetime.fromisoformat(value)
@@ -80,37 +99,3 @@ def as_epoch(value: Any) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
         return None
-
-
-def text_of(value: Any, depth: int = 0) -> str:
-    """The text of polymorphic content: a string, an object with text, or a list of such; lists
-    in lists are followed to a depth that no agent needs."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return _part(value)
-    if isinstance(value, list) and depth < _DEEPEST:
-        deeper = depth + 1
-        parts = [_part(one) if isinstance(one, dict) else text_of(one, deeper) for one in value]
-        return parts[0] if len(parts) == 1 else "\n".join(filter(None, parts))
-    return ""
-
-
-def text_between_tags(value: str, tag: str) -> str | None:
-    """What stands between `<tag>` and the next `</tag>`, without a line break at either end; None
-    where there is no such pair."""
-    at = value.find(f"<{tag}>") + len(tag) + 2
-    end = value.find(f"</{tag}>", at)
-    if at < len(tag) + 2 or end < 0:
-        return None
-    return value[at:end].removeprefix("\n").removesuffix("\n")
-
-
-def _part(part: dict[str, Any]) -> str:
-    inner = part.get("text")
-    if isinstance(inner, str):
-        return inner
-    if part.get("type") in _IMAGES:
-        return IMAGE
-    inner = part.get("content")
-    return inner if isinstance(inner, str) else ""

@@ -1,10 +1,9 @@
 """What the first bytes of a file say: complete records, or the members of one large document."""
 
 import re
-import threading
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ class FileHead:
         self._at: int | None = 0
         """Where the next line starts that may be a record; None after the last."""
         self._found: list[dict[str, Any]] = []
-        self._needles: dict[bytes, bool] = {}
 
     @property
     def records(self) -> tuple[dict[str, Any], ...]:
@@ -66,15 +64,9 @@ class FileHead:
 
     def objects(self, *needles: bytes) -> Iterator[dict[str, Any]]:
         """The records, or the document where there are none; nothing where the head lacks a needle."""
-        if all(map(self._has, needles)):
+        if all(needle in self._head for needle in needles):
             yield self.first
             yield from self._records()
-
-    def _has(self, needle: bytes) -> bool:
-        """Whether the head holds a needle; several formats look for the same."""
-        if needle not in self._needles:
-            self._needles[needle] = self._head.find(needle) >= 0
-        return self._needles[needle]
 
     @cached_property
     def _start(self) -> bytes:
@@ -107,21 +99,10 @@ class FileHead:
         return line if line.startswith(b"{") else b""
 
 
-class _Latest(threading.local):
-    """The head looked at last: the formats look at one after the other."""
-
-    head: bytes | None = None
-    found: FileHead | None = None
-
-
-_latest = _Latest()
-
-
+@lru_cache(maxsize=1)
 def parse_head(head: bytes) -> FileHead:
-    """Look at the first bytes of a file."""
-    if _latest.found is None or _latest.head is not head:
-        _latest.head, _latest.found = head, FileHead(head)
-    return _latest.found
+    """The first bytes of a file, which the formats look at one after the other."""
+    return FileHead(head)
 
 
 def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:

@@ -7,9 +7,8 @@ from typing import Any
 
 import orjson
 
-from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.raw_logs.file_head import parse_partial
-from skilljuror.parsers.raw_logs.jsonl import open_log, without_surrogates
+from skilljuror.parsers.raw_logs.jsonl import open_log, unreadable, without_surrogates
 
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n\ufeff"
@@ -44,7 +43,7 @@ class JsonDocument:
             self.value = without_surrogates(parse_partial(self._plain))
             self.complete = False
         if not isinstance(self.value, dict | list):
-            raise TrajectoryError(f"{str(self.path)!r} holds no JSON document", file=str(self.path))
+            raise unreadable(self.path, "holds no JSON document")
 
     def elements(self, *keys: str) -> list["JsonElement"]:
         """The elements of the list at `keys` (none: the document itself), each with its line."""

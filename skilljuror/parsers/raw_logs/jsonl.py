@@ -67,15 +67,18 @@ class JsonLines:
             self.complete = False
 
 
+def unreadable(path: Path, problem: str) -> TrajectoryError:
+    """What to raise about a log: its name, and what is wrong with it."""
+    return TrajectoryError(f"{str(path)!r} {problem}", file=str(path))
+
+
 def open_log(path: Path) -> Any:
     """A raw log, opened for reading bytes. Raises TrajectoryError."""
     try:
         return path.open("rb", buffering=BUFFER_BYTES)
     except OSError as error:
-        raise TrajectoryError(
-            f"{str(path)!r} cannot be read: {error.strerror}; check that it exists and is readable",
-            file=str(path),
-        ) from error
+        problem = f"cannot be read: {error.strerror}; check that it exists and is readable"
+        raise unreadable(path, problem) from error
 
 
 def file_key(path: Path) -> str:

@@ -8,16 +8,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
-from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import OfferedSkill, ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, Source
-from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_str, json_of
+from skilljuror.parsers.raw_logs.content import text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
-from skilljuror.parsers.raw_logs.jsonl import decode_glued, file_key
+from skilljuror.parsers.raw_logs.jsonl import decode_glued, file_key, unreadable
 
 _LISTING = re.compile(r"available_skills:\s*(\[)")
 _LOADED = "Loaded skill: "
@@ -46,8 +44,7 @@ class Terminus2(Parser):
         document = JsonDocument(source.path)
         elements = [one for one in document.elements() if _is_episode(one.value)]
         if not elements:
-            problem = f"{str(source.path)!r} holds no episode"
-            raise TrajectoryError(problem, file=str(source.path))
+            raise unreadable(source.path, "holds no episode")
         run = TrajectoryBuilder()
         run.complete = document.complete
         waiting: CallBuilder | None = None
@@ -89,8 +86,8 @@ def _offer(run: TrajectoryBuilder, text: str) -> None:
     values, _ = decode_glued(text[listing.start(1) :].encode("utf-8", "replace"))
     skills = []
     for entry in map(as_dict, as_list(values[0] if values else None)):
-        place = as_string(entry.get("location"))
-        name = as_string(entry.get("name"))
+        place = as_str(entry.get("location"))
+        name = as_str(entry.get("name"))
         if name is None:
             continue
         run.add_skill_root(place.rstrip("/").rpartition("/")[0] if place else None)
@@ -106,7 +103,7 @@ def _reply(run: TrajectoryBuilder, element: JsonElement) -> CallBuilder | None:
     step = run.add_step(MAIN, element.line)
     reply = given if isinstance(given, dict) else decode_reply(text)
     step.texts = reply_text(reply) or ([] if reply else [text])
-    skill = as_string(reply.get("load_skill"))
+    skill = as_str(reply.get("load_skill"))
     if skill is not None:
         return run.add_call(step, None, "load_skill", {"name": skill}, line)
     call = None
@@ -117,20 +114,17 @@ def _reply(run: TrajectoryBuilder, element: JsonElement) -> CallBuilder | None:
 
 def reply_text(reply: dict[str, Any]) -> list[str]:
     """What a reply says beside its commands."""
-    said = (as_string(reply.get("analysis")), as_string(reply.get("plan")))
+    said = (as_str(reply.get("analysis")), as_str(reply.get("plan")))
     return [part for part in said if part]
 
 
 def decode_reply(text: str) -> dict[str, Any]:
     """The JSON of a reply, which may stand between other words or be quoted as a string; {} where
     there is none."""
-    try:
-        whole = orjson.loads(text)
-        if isinstance(whole, str):
-            whole = orjson.loads(whole)
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
-        return _inside(text)
-    return as_dict(whole)
+    whole = json_of(text)
+    if isinstance(whole, str):
+        whole = json_of(whole)
+    return _inside(text) if whole is None else as_dict(whole)
 
 
 def _inside(text: str) -> dict[str, Any]:
