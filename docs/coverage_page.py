@@ -9,7 +9,8 @@ from skilljuror.parsers.field_coverage.survey import Coverage, FieldCoverage, co
 GOLDENS = Path(__file__).parent.parent / "trajectories"
 ENOUGH = 600.0
 """Seconds: the page must not hang on how fast a machine is."""
-READINGS = ("observed", "routes", "ignored")
+SHOWN = ("observed", "routes", "ignored")
+"""Readings of fields that hold a value in these logs; all of them are tried."""
 
 NOTES = {
     "harbor-trial": "Of several logs in `agent/` only the most native is read, by its own format; "
@@ -60,11 +61,12 @@ any logs. Every kind of field is given other values of its type, then taken out,
 - **observed**: another value gives another result;
 - **routes**: the value decides what is read or joined (a type, a role, a call id), and does not stand in the result;
 - **ignored**: neither another value nor none makes a difference *in these logs*. A field that is only asked where another one
-  is silent can be among them.
+  is silent can be among them;
+- **empty**: it never holds a value in these logs (a null, an empty list), so that nothing can be said of it: these are counted,
+  and left out of the tables.
 
 A record is named by the kinds of the objects around a field; `[]` is any item of a list and `*` any key that is data. Fields
-that never hold a value in these logs (nulls, empty lists) are left out. Fields below the arguments of tools are named as the
-logs name them: arguments are always kept whole.
+below the arguments of tools are named as the logs name them: arguments are always kept whole.
 """
 
 
@@ -73,8 +75,8 @@ def coverage_page() -> str:
     parts = [_INTRO]
     for name in FORMATS:
         found = coverage([GOLDENS / name], name, ENOUGH)
-        counts = ", ".join(f"{found.count(reading)} {reading}" for reading in READINGS)
-        parts.append(f"## {name}\n\n{NOTES[name]}\n\nFields: {counts}.\n")
+        counts = ", ".join(f"{found.count(reading)} {reading}" for reading in (*SHOWN, "empty"))
+        parts.append(f"## {name}\n\n{NOTES[name]}\n\n{len(found.fields)} fields: {counts}.\n")
         parts.append(_table(found))
     return "\n".join(parts)
 
@@ -83,7 +85,7 @@ def _table(found: Coverage) -> str:
     lines = ["| record | observed | routes | ignored |", "|---|---|---|---|"]
     for record in dict.fromkeys(map(_record, found.fields)):
         fields = [one for one in found.fields if _record(one) == record]
-        cells = [_listed(one.field for one in fields if one.reading == name) for name in READINGS]
+        cells = [_listed(one.field for one in fields if one.reading == name) for name in SHOWN]
         if any(cells):
             lines.append(f"| {record} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -17,9 +17,6 @@ FIELDS = (
 )  # fmt: skip
 """Fields of an event as printed; `source` is the raw log that `line` counts in unless `file` is."""
 
-READINGS = ("observed", "routes", "ignored")
-"""What a parser may do with a field, as `coverage` tells it."""
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
@@ -92,18 +89,21 @@ def coverage(
 
 
 def _tell_coverage(found: Any) -> None:
+    from skilljuror.parsers.field_coverage.survey import READINGS
+
     rows = [
         (
             " ".join(part for part in (one.file, one.record) if part), one.field,
-            one.reading or "not tried", one.occurrences, " or ".join(one.shapes),
+            one.reading, one.occurrences, " or ".join(one.shapes),
         )
         for one in found.fields
     ]  # fmt: skip
     table(("record", "field", "reading", "times", "type"), rows)
-    counts = ", ".join(f"{found.count(name)} {name}" for name in READINGS)
+    counts = ", ".join(f"{found.count(reading)} {reading}" for reading in READINGS)
     print(f"{found.format}: {len(found.fields)} fields in {found.logs} logs: {counts}")
-    if found.untried or found.left:
+    untried = found.count("untried")
+    if untried or found.left:
         print(
-            f"{found.untried} fields with values could not be tried and {found.left} logs were"
+            f"{untried} fields with values could not be tried and {found.left} logs were"
             " left out: too little time, or too big; give more with --seconds"
         )

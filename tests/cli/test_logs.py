@@ -1,6 +1,7 @@
 """`skilljuror events` and `skilljuror coverage`: raw logs without a study."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -89,6 +90,8 @@ def test_coverage_tells_every_field_and_sums_up():
     last = done.stdout.splitlines()[-1]
     assert last.startswith("codex-rollout: ")
     assert all(word in last for word in ("fields in 1 logs", "observed", "routes", "ignored"))
+    total, _, *classes = map(int, re.findall(r"\d+", last))
+    assert sum(classes) == total == len(done.stdout.splitlines()) - 5
 
 
 def test_coverage_for_machines():

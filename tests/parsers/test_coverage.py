@@ -22,7 +22,7 @@ from skilljuror.parsers.field_coverage.mutation import (
     folded_path,
     value_type,
 )
-from skilljuror.parsers.field_coverage.survey import Coverage, coverage
+from skilljuror.parsers.field_coverage.survey import READINGS, Coverage, coverage
 from tests.support import places
 
 
@@ -63,7 +63,7 @@ def toy_log(tmp_path: Path) -> Path:
     return path
 
 
-def readings(found: Coverage) -> dict[tuple[str, str], str | None]:
+def readings(found: Coverage) -> dict[tuple[str, str], str]:
     return {(one.record, one.field): one.reading for one in found.fields}
 
 
@@ -73,7 +73,7 @@ def test_each_field_is_what_the_parser_makes_of_it(tmp_path):
         ("toy", "magic"): "routes",
         ("toy", "model"): "ignored",
         ("toy", "type"): "routes",
-        ("say", "at"): None,
+        ("say", "at"): "empty",
         ("say", "extra.*"): "ignored",
         ("say", "once"): "observed",
         ("say", "paid"): "routes",
@@ -82,7 +82,7 @@ def test_each_field_is_what_the_parser_makes_of_it(tmp_path):
         ("say", "words"): "observed",
     }
     assert {one.field: one.occurrences for one in found.fields}["extra.*"] == 2
-    assert (found.logs, found.left, found.untried) == (1, 0, 0)
+    assert (found.logs, found.left, found.count("untried")) == (1, 0, 0)
 
 
 KNOWN = {
@@ -112,7 +112,8 @@ KNOWN = {
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_can_be_covered(name):
     found = coverage([places.GOLDENS / name], name)
-    assert found.left == found.untried == 0
+    assert found.left == found.count("untried") == 0
+    assert sum(map(found.count, READINGS)) == len(found.fields)
     assert found.count("observed") > 0
     assert found.count("routes") > 0
     assert KNOWN.get(name, {}).items() <= readings(found).items()
@@ -164,8 +165,8 @@ def test_time_is_bounded_and_what_was_not_tried_is_said():
     found = coverage([places.GOLDENS / "claude-session"], "claude-session", seconds=0)
     assert found.logs == 1
     assert found.left == len(list((places.GOLDENS / "claude-session").iterdir())) - 1
-    assert found.untried > 0
-    assert all(one.reading is None for one in found.fields)
+    assert found.count("untried") > 0
+    assert {one.reading for one in found.fields} == {"empty", "untried"}
 
 
 def test_a_long_log_becomes_a_short_one(tmp_path):
@@ -176,7 +177,7 @@ def test_a_long_log_becomes_a_short_one(tmp_path):
     found = coverage([path], TOY, seconds=10)
     assert readings(found)["say", "tokens"] == "observed"
     assert {one.field: one.occurrences for one in found.fields}["tokens"] == 2000
-    assert found.untried == 0
+    assert found.count("untried") == 0
 
 
 def test_refusals_name_what_there_is(tmp_path):

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -27,9 +27,11 @@ from skilljuror.parsers.field_coverage.log_copy import (
 from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, value_type
 from skilljuror.parsers.read import parser
 
-Reading = Literal["observed", "routes", "ignored"]
+Reading = Literal["observed", "routes", "ignored", "empty", "untried"]
 """observed: another value gives another result; routes: the value decides what is read or joined
-and does not stand in the result itself; ignored: neither another value nor none tells."""
+and does not stand in the result itself; ignored: neither another value nor none tells; empty: it
+never held a value; untried: time ran out. Every field met is one of these."""
+READINGS: tuple[Reading, ...] = get_args(Reading)
 
 SECONDS = 30.0
 """How long to go on trying, by default."""
@@ -51,8 +53,8 @@ class FieldCoverage(Struct, frozen=True):
     """Kinds of the objects around it, outermost first; "" where none says any."""
     field: str
     """Members down to it, lists and keys that are data folded."""
-    reading: Reading | None
-    """What the parser does with it; None where it never held a value, or time ran out."""
+    reading: Reading
+    """What the parser does with it."""
     occurrences: int
     """How often it was met."""
     shapes: tuple[str, ...]
@@ -70,8 +72,6 @@ class Coverage(Struct, frozen=True):
     """Logs that were not: time ran out, or one of their files is too big."""
     fields: tuple[FieldCoverage, ...]
     """Every field met, sorted by file, record and path."""
-    untried: int
-    """Fields that held values and could not be tried in time."""
 
     def count(self, reading: Reading) -> int:
         """Fields with that reading."""
@@ -106,10 +106,11 @@ def _sources(paths: Sequence[Path], format: str) -> list[Source]:
 class _Tried:
     """What is known of one field so far."""
 
-    __slots__ = ("logs", "occurrences", "reading", "shapes")
+    __slots__ = ("logs", "occurrences", "shapes", "tried")
 
     def __init__(self) -> None:
-        self.reading: Reading | None = None
+        self.tried: Reading | None = None
+        """What the logs say that it was tried in."""
         self.logs = 0
         """Logs that it was tried in."""
         self.occurrences = 0
@@ -118,13 +119,13 @@ class _Tried:
     def settle(self, reading: Reading) -> None:
         """Take in what another log says: any sign of being read counts."""
         self.logs += 1
-        if self.reading in {None, "ignored"} or reading == "observed":
-            self.reading = reading
+        if self.tried in {None, "ignored"} or reading == "observed":
+            self.tried = reading
 
     @property
-    def held(self) -> bool:
-        """Whether it ever held a value."""
-        return any(name not in EMPTY for name in self.shapes)
+    def reading(self) -> Reading:
+        """What is known of it after all logs."""
+        return self.tried or ("untried" if self.shapes.keys() - EMPTY else "empty")
 
 
 class _Survey:
@@ -187,8 +188,7 @@ class _Survey:
     def result(self, logs: int, left: int) -> Coverage:
         """Everything that was found."""
         fields = tuple(_told(field, self.fields[field]) for field in sorted(self.fields))
-        untried = sum(one.reading is None and one.held for one in self.fields.values())
-        return Coverage(self.format, logs, left, fields, untried)
+        return Coverage(self.format, logs, left, fields)
 
 
 def _told(field: Field, tried: _Tried) -> FieldCoverage:
