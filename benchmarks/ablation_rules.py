@@ -141,7 +141,7 @@ RULES = (
     Rule("scripts written earlier", {f"{RES}:AccessResolver._accesses_of_script": gives([])}, (f"{RES}:AccessResolver._accesses_of_script", f"{RES}:AccessResolver._run")),
     Rule("mentions", {f"{RES}:AccessResolver._mentions": nothing}),
     Rule("paths: by their end", {f"{CAT}.by_suffix": none}),
-    Rule("paths: folder kept between calls", {f"{RES}:AccessResolver._is_inside": no}),
+    Rule("paths: folder kept between calls", {f"{RES}:AccessResolver._keep_folder": none}),
     Rule("paths: venv and the like", {f"{RES}:_NO_RESOURCE": NEVER}),
     Rule("paths: folders listed by name", {f"{RES}:AccessResolver._as_folder": lambda self, location: location}),
     Rule("calls: Windows paths", {"resolution.call_normalisation:with_forward_slashes": same}),
