@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skilljuror.cli.output import command_line
 from skilljuror.queries.run import means, run
 from skilljuror.stats.rates import wilson
 from skilljuror.store import open_write
