@@ -71,11 +71,11 @@ def diff(
 ) -> None:
     """Show where every unit of the source went in two variants."""
     from skilljuror.pipeline.construction.differences import differences
-    from skilljuror.reports.units import write_units
+    from skilljuror.reports.page import write_differences
 
     differing = differences(build, a, b)
     if html is not None:
-        write_units(differing, html)
+        write_differences(differing, html)
     emit(differing, json, lambda: _print_diff(differing, html))
 
 

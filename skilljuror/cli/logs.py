@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Json
+from skilljuror.cli.options import Debug, Formats, Json
 from skilljuror.cli.output import emit, table
 
 FIELDS = (
@@ -34,6 +34,7 @@ def events(
         Path | None,
         typer.Option("--bundle", metavar="DIR", help="The skills that were offered, if known."),
     ] = None,
+    formats: Formats = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -43,7 +44,7 @@ def events(
 
     manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
-    for run in events_of(paths, manifest):
+    for run in events_of(paths, manifest, formats or ()):
         for event in run.events:
             print(machine.dumps(_row(run.source, event)))
         if run.problem is not None:
@@ -71,7 +72,12 @@ def _print_problem(source: str, problem: str, as_json: bool) -> None:
 def coverage(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
     form: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Format to read them with.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Format to read them with, or a parser of yours: package.module:Class.",
+        ),
     ],
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, help="How long to go on trying fields.")

@@ -101,7 +101,7 @@ def query(
         found = _ask(study, question, bound)
         _print(found, Format.json if json else form, out)
         if not found.rows:
-            _print_meaning_of_nothing(study, question)
+            _print_meaning_of_no_rows(study, question)
 
 
 def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
@@ -111,11 +111,11 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
     return run(database_of(study), question, **params)
 
 
-def _print_meaning_of_nothing(study: Path, question: str) -> None:
+def _print_meaning_of_no_rows(study: Path, question: str) -> None:
     """What it means that there is no row, where the question knows."""
-    from skilljuror.queries.run import means
+    from skilljuror.queries.run import meaning_of_no_rows
 
-    if meaning := means(question):
+    if meaning := meaning_of_no_rows(question):
         print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 

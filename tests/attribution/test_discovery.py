@@ -88,7 +88,8 @@ def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
     listing = Message(
         "main", "skill_listing", "<location>/srv/kit/ledger/SKILL.md</location>", 1, 0
     )
-    (event,) = found(ran("cat /srv/kit/ledger/SKILL.md", SKILL), messages=(listing,))
+    call = ran("cat /srv/kit/ledger/SKILL.md", SKILL)
+    (event,) = found(call, messages=(listing,), format="openhands")
     assert event.skill == "ledger"
 
 

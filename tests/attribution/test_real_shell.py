@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, SkillManifest
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import run_of
 
@@ -117,7 +117,7 @@ PLACES = [
     "find @ -path '*P' | xargs V",
     "find @ -path '*P' -exec V {} \\;",
     "export SKILL=@\nV ${SKILL}/P",
-    'while read -r f; do V "@/$f"; done <<< P',
+    'printf "%s\\n" @/P | while read -r f; do V "$f"; done',
     "cat notes.md; V @/P; echo done",
     "V @/P 2>/dev/null || true",
     "cat @/P | V",

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.metrics.process import step_bytes, step_parts
+from skilljuror.metrics.process import step_bytes, step_texts
 from skilljuror.models.trajectory import Step, ToolCall, ToolResult
 
 TEXT = st.text(st.characters(), max_size=20)
@@ -39,5 +39,5 @@ def test_bytes_are_those_of_the_texts(said, calls):
             for given, asked, shown in calls
         ),
     )
-    whole = "\n".join(part for part in step_parts(step) if part)
+    whole = "\n".join(part for part in step_texts(step) if part)
     assert step_bytes(step) == len(whole.encode("utf-8", "surrogatepass"))

@@ -8,6 +8,7 @@ import pytest
 
 from skilljuror.errors import StoreError
 from skilljuror.files import StudyFolder
+from skilljuror.parsers.discovery.find_logs import LogFilter
 from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
 from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.execution.run import run_study
@@ -85,7 +86,7 @@ def trials(tmp_path_factory):
 def test_an_older_database_of_logs_comes_to_hold_what_a_new_one_holds(version, logs, tmp_path):
     """One log is named; what the older version left of the others is read again by itself."""
     old = made_by(version, logs, tmp_path / "old")
-    ingest_logs(old, [READ], since=4e9)
+    ingest_logs(old, [READ], wanted=LogFilter(since=4e9))
     assert tables(old) == tables(logs)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skilljuror import tokens
 from skilljuror.errors import MissingDependency
-from skilljuror.metrics.process import step_parts
+from skilljuror.metrics.process import step_texts
 from skilljuror.pipeline.ingestion import token_counts
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
@@ -49,7 +49,7 @@ def test_the_share_is_that_of_a_count_by_hand(tmp_path):
     assert tokens.available()
     encoder = tiktoken.get_encoding("o200k_base")
     by_step = {
-        step.index: sum(len(encoder.encode_ordinary(part)) for part in step_parts(step))
+        step.index: sum(len(encoder.encode_ordinary(part)) for part in step_texts(step))
         for step in trajectory.steps_of("main")
     }
     part = sum(count for step, count in by_step.items() if step in related)
@@ -81,7 +81,7 @@ def test_a_text_is_counted_once_however_often_it_comes():
     token_counts._counts.clear()
     first = token_counts.step_tokens(trajectory)
     held = dict(token_counts._counts)
-    texts = {part for step in trajectory.steps for part in step_parts(step)}
+    texts = {part for step in trajectory.steps for part in step_texts(step)}
     assert len(held) == len(texts)
     assert token_counts.step_tokens(trajectory) == first
     assert token_counts._counts == held
@@ -91,7 +91,7 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     monkeypatch.setattr(token_counts, "CACHED_TEXTS", 3)
     (trajectory,) = goldens.trajectories("codex-rollout/skill-read")
     expected = {
-        (step.agent, step.index): sum(map(tokens.count, step_parts(step)))
+        (step.agent, step.index): sum(map(tokens.count, step_texts(step)))
         for step in trajectory.steps
     }
     assert token_counts.step_tokens(trajectory) == expected

@@ -1,8 +1,8 @@
 """Where each unit of a source stands in each variant."""
 
-from skilljuror.knowledge.comparison.unit_matching import match
+from skilljuror.knowledge.comparison.unit_matching import match_units
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 
@@ -31,8 +31,8 @@ def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Uni
     if source.files == variant.files:
         return {unit.unit: _place(unit) for unit in units}
     others = units_of(variant)
-    normal = Normal((source, variant), (units, others))
-    matching = match(units, others, normal)
+    normal = TextNormaliser((source, variant), (units, others))
+    matching = match_units(units, others, normal)
     places = {before.unit: _place(after) for before, after in matching.same}
     places.update({pair.before.unit: _place(pair.after) for pair in matching.alike})
     standing = {(unit.kind, normal.text(unit)): unit for unit in others}

@@ -42,14 +42,14 @@ class FileHead:
         return parse_partial(self._head.decode("utf-8", "replace"))
 
     @property
-    def listed(self) -> bool:
+    def is_list(self) -> bool:
         """Whether the document begins as a list."""
         return self._start == b"["
 
     @property
     def items(self) -> list[Any]:
         """The document where it is a list, as far as the head goes; [] where it is none."""
-        value = self.document if self.listed else None
+        value = self.document if self.is_list else None
         return value if isinstance(value, list) else []
 
     @cached_property
@@ -59,7 +59,7 @@ class FileHead:
             return entry
         return self.document if isinstance(self.document, dict) else {}
 
-    def entries(self, *needles: bytes) -> Iterator[dict[str, Any]]:
+    def objects(self, *needles: bytes) -> Iterator[dict[str, Any]]:
         """The records, or the document where there are none; nothing where the head lacks a needle."""
         if all(map(self._has, needles)):
             yield self.first

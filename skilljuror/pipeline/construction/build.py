@@ -8,7 +8,7 @@ from msgspec import structs
 
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import make_bundle, slug
+from skilljuror.bundles.reader import make_bundle, source_slug
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
 from skilljuror.files import fresh_dir, read_record, sha256, write_jsonl, write_record
 from skilljuror.gates.policies import worst
@@ -179,7 +179,7 @@ def names_for(sources: Sequence[Path]) -> list[str]:
     """A distinct name for each source: its slug; a repeated one gets -2, -3, …"""
     names: list[str] = []
     for source in sources:
-        base = slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
+        base = source_slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
         count, name = 2, base
         while name in names:
             name, count = f"{base}-{count}", count + 1

@@ -9,7 +9,6 @@ import msgspec
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, read_rows
-from skilljuror.knowledge.classes import resource_class
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.build import FileDigest, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
@@ -17,6 +16,7 @@ from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.gate import GateVerdict
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
 from skilljuror.models.study import TrialRecord
 from skilljuror.tokens import count
 
@@ -65,12 +65,11 @@ def feasibility(tokens: int) -> Feasibility:
 
 def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
     text = read_text(blob)
-    kind = resource_class(path, blob)
     return FileDigest(
         path=path,
         sha256=blob.sha256,
         size=len(blob.data),
-        resource_class=kind if root or kind != "root" else "support",
+        resource_class="root" if root else resource_class(path, blob),
         executable=blob.executable,
         lines=len(text.lines) if text else None,
         tokens=_tokens(blob) if text else None,
@@ -109,7 +108,7 @@ def offered_manifest(skills: Path, root: str | None, variant: str | None) -> Ski
         skill, _, inside = path.partition("/")
         if inside:
             text = blob.text
-            kind = resource_class(path, blob)
+            kind = resource_class(inside, blob)
             counted = None if text is None else count(text)
             resources.append(Resource(skill, inside, kind, text, counted))
     names = tuple(sorted({skill.directory for skill in bundle.skills}))

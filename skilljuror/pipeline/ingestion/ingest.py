@@ -16,8 +16,16 @@ from msgspec.structs import replace
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
+from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
-from skilljuror.parsers.discovery.find_logs import discover, session_names_at, session_names_of
+from skilljuror.parsers.discovery.find_logs import (
+    ALL_LOGS,
+    LogFilter,
+    discover,
+    session_names_at,
+    session_names_of,
+)
+from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
@@ -39,13 +47,6 @@ from skilljuror.pipeline.workers import (
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
-
-USUAL = (
-    ("CODEX_HOME", ".codex", "sessions"),
-    ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    ("GEMINI_HOME", ".gemini", "tmp"),
-)
-"""(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
 
 
 class _StoredRuns:
@@ -70,19 +71,21 @@ class _StoredRuns:
         self._stored_now: set[str] = set()
         """Keys of the runs that this ingest stored."""
 
-    def with_related(self, paths: Sequence[Path], since: float | None) -> list[FoundSource]:
+    def with_related(
+        self, paths: Sequence[Path], wanted: LogFilter = ALL_LOGS
+    ) -> list[FoundSource]:
         """The logs under the paths, with the earlier captures and relatives of their runs."""
-        found = discover(paths, since)
+        found = discover(paths, *wanted)
         paths_found = {one.source.path for one in found}
         names = {name for one in found for name in session_names_of(one)}
         others = sorted({Path(source) for source in self._keys} - paths_found) if names else []
-        related = [path for path in others if session_names_at(path) & names]
+        related = [path for path in others if session_names_at(path, wanted.formats) & names]
         if not related:
             return found
         named = {one.source.path for one in found if one.named}
         return [
             replace(one, named=one.source.path in named)
-            for one in discover([*paths, *related], since)
+            for one in discover([*paths, *related], *wanted)
         ]
 
     def remove_replaced(
@@ -116,31 +119,34 @@ def ingest_logs(
     study: Path,
     paths: Sequence[Path],
     *,
-    since: float | None = None,
+    wanted: LogFilter = ALL_LOGS,
     jobs: int = 1,
     count_tokens: bool = False,
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens of every step exactly; without it, that share is null.
     """
     if count_tokens:
         from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 
         refuse_estimates()
     _check_paths(study, paths)
+    for name in wanted.formats:
+        parser(name)  # refuses a wrong name before anything is read
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
     sinks = IngestSinks(folder, IngestCounter(), progress, count_tokens)
     with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
         stored = _StoredRuns(folder)
-        found = stored.with_related(absolute, since)
+        found = stored.with_related(absolute, wanted)
         _read_sources(sinks, pool, stored, found)
         if stored.outdated:
             _read_again(sinks, pool, stored.outdated - {str(one.source.path) for one in found})
-    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute]})
+    asked = {"formats": list(wanted.formats)} if wanted.formats else {}
+    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute], **asked})
     return sinks.counter.summary()
 
 
@@ -174,7 +180,7 @@ def _read_again(sinks: IngestSinks, pool: WorkerPool, paths: Iterable[str]) -> N
     left = sorted(stored.outdated.intersection(paths))
     there = [Path(path) for path in left if os.access(path, os.R_OK)]
     if there:
-        again = [replace(one, named=False) for one in stored.with_related(there, None)]
+        again = [replace(one, named=False) for one in stored.with_related(there)]
         _read_sources(sinks, pool, stored, again)
     with open_write(sinks.folder.database) as store:
         store.read_again()
@@ -236,10 +242,8 @@ def _store_batch(
 
 
 def usual_folders() -> list[Path]:
-    """Folders where Codex, Claude Code and Gemini CLI keep their logs, where they exist."""
-    found = []
-    for variable, name, logs in USUAL:
-        base = Path(os.environ.get(variable) or Path.home() / name)
-        if (base / logs).is_dir():
-            found.append(base / logs)
-    return found
+    """Folders where the agents whose formats are registered keep their logs, where they exist."""
+    usual = [folder for name in FORMATS if (folder := parser(name).usual_folder)]
+    homes = [Path(os.environ.get(one.variable) or Path.home() / one.folder) for one in usual]
+    found = [home / one.logs for home, one in zip(homes, usual, strict=True)]
+    return [folder for folder in found if folder.is_dir()]

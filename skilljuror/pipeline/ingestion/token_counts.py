@@ -12,7 +12,7 @@ from skilljuror import tokens
 from skilljuror.attribution.exposure import exposes_text
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.errors import MissingDependency
-from skilljuror.metrics.process import step_parts
+from skilljuror.metrics.process import step_texts
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.trajectory import Trajectory
@@ -34,7 +34,7 @@ def refuse_estimates() -> None:
 def step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
     """(agent, step) -> tokens (o200k_base) of its texts, each counted by itself (measures §3.2)."""
     return {
-        (step.agent, step.index): sum(map(_count, step_parts(step))) for step in trajectory.steps
+        (step.agent, step.index): sum(map(_count, step_texts(step))) for step in trajectory.steps
     }
 
 

@@ -13,10 +13,9 @@ from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.base import FoundSource, LogKind
 from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.read import read
+from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
 from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.ingestion.analysis import analyse
@@ -24,7 +23,6 @@ from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
-from skilljuror.registry import resolve
 from skilljuror.store import Store, open_write
 from skilljuror.store.runs import RunColumns, run_columns
 
@@ -76,8 +74,9 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
 
 
 def _precedence(found: FoundSource) -> tuple[int, str]:
-    native = 9 if found.format is None else resolve(FORMATS, found.format, "format").native
-    return native, str(found.source.path)
+    """Nearest to the agent first; what cannot be read, last."""
+    kind = len(LogKind) if found.format is None else parser(found.format).kind
+    return kind, str(found.source.path)
 
 
 def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, SourceRow]:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.plans.render import Sources, render
-from skilljuror.knowledge.plans.trigger_sentences import ROW, split_trigger, trigger_problems
+from skilljuror.knowledge.plans.render import BundleTexts, render
+from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, split_trigger, trigger_problems
 from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
@@ -66,7 +66,7 @@ class Assigned:
 class Desk:
     """One flat skill, what is asked about it, and what becomes of an answer."""
 
-    def __init__(self, parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> None:
+    def __init__(self, parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> None:
         self.parent = parent
         self.sources = sources
         self.flat = flat
@@ -173,7 +173,7 @@ def _triggered(row: Row, triggers: dict[str, str]) -> Row:
     halves = split_trigger(triggers[path])
     if halves is None:
         raise TransformError(f"the trigger of {path!r} is not 'when … because …'")
-    return ROW, {"path": path, "link": quote(path), "when": halves[0], "why": halves[1]}
+    return TRIGGER_ROW, {"path": path, "link": quote(path), "when": halves[0], "why": halves[1]}
 
 
 def _clip(text: str, limit: int) -> str:

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.record import Record
@@ -105,8 +106,8 @@ def _page(file: WrittenFile, brief: Brief) -> list[str]:
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
     """The lines without blank ones at the edges."""
-    told = [number for number, line in enumerate(lines) if line.strip()]
-    return list(lines[told[0] : told[-1] + 1]) if told else []
+    start, end = without_blank_edges(lines, 0, len(lines))
+    return list(lines[start:end])
 
 
 def _paths(written: Written, brief: Brief) -> Iterator[str]:

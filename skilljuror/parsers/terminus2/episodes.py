@@ -6,14 +6,14 @@ next prompt. Episode 0 occurs twice: once to load a skill, once to go on.
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import OfferedSkill, ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string, text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
@@ -32,11 +32,10 @@ def _is_episode(entry: Any) -> bool:
     return {"episode", "prompt", "response"} <= set(as_dict(entry))
 
 
-class Terminus2:
+class Terminus2(Parser):
     """Reads one list of episodes."""
 
-    format: ClassVar[str] = "terminus-2"
-    native: ClassVar[int] = 0
+    agent = "terminus-2"
 
     def sniff(self, source: Source) -> bool:
         """A list whose first object has an episode, a prompt and a response."""
@@ -55,44 +54,39 @@ class Terminus2:
         for number, element in enumerate(elements):
             _prompt(run, element, waiting, first=number == 0)
             waiting = _reply(run, element)
-        yield run.build(
-            trajectory=file_key(source.path),
-            format=self.format,
-            files=(str(source.path),),
-            agent="terminus-2",
-        )
+        yield run.build(self, source.files, trajectory=file_key(source.path))
 
 
 def _prompt(
     run: TrajectoryBuilder, element: JsonElement, waiting: CallBuilder | None, *, first: bool
 ) -> None:
     """The task, or what came back from the reply before."""
-    shown = text_of(element.value.get("prompt"))
+    text = text_of(element.value.get("prompt"))
     line = element.line_of("prompt")
     if first:
-        _offer(run, shown)
-        run.add_message(MAIN, "prompt", shown, line)
+        _offer(run, text)
+        run.add_message(MAIN, "prompt", text, line)
     elif waiting is None:
-        run.add_message(MAIN, "other", shown, line)
-    elif waiting.fields["action"] == "skill":
-        waiting.result = _loaded(shown, line)
+        run.add_message(MAIN, "other", text, line)
+    elif waiting.action == "skill":
+        waiting.result = _loaded(text, line)
     else:
-        waiting.result = ToolResult(text=shown, line=line)
+        waiting.result = ToolResult(text=text, line=line)
 
 
-def _loaded(shown: str, line: int) -> ToolResult:
-    if not shown.startswith(_LOADED):
-        return ToolResult(text=shown, line=line, ok=False if shown.startswith(_FAILED) else None)
-    body = shown.partition("\n")[2].removeprefix("---\n")
-    return ToolResult(text=shown, line=line, ok=True, clean=body)
+def _loaded(text: str, line: int) -> ToolResult:
+    if not text.startswith(_LOADED):
+        return ToolResult(text=text, line=line, ok=False if text.startswith(_FAILED) else None)
+    body = text.partition("\n")[2].removeprefix("---\n")
+    return ToolResult(text=text, line=line, ok=True, clean=body)
 
 
-def _offer(run: TrajectoryBuilder, shown: str) -> None:
+def _offer(run: TrajectoryBuilder, text: str) -> None:
     """The skill list of the prompt, a JSON list after `available_skills:`."""
-    listing = _LISTING.search(shown)
+    listing = _LISTING.search(text)
     if listing is None:
         return
-    values, _ = decode_glued(shown[listing.start(1) :].encode("utf-8", "replace"))
+    values, _ = decode_glued(text[listing.start(1) :].encode("utf-8", "replace"))
     skills = []
     for entry in map(as_dict, as_list(values[0] if values else None)):
         place = as_string(entry.get("location"))
@@ -107,11 +101,11 @@ def _offer(run: TrajectoryBuilder, shown: str) -> None:
 def _reply(run: TrajectoryBuilder, element: JsonElement) -> CallBuilder | None:
     """The step of a reply; the call that the next prompt answers, where there is one."""
     given = element.value.get("response")
-    shown = text_of(given)
+    text = text_of(given)
     line = element.line_of("response")
     step = run.add_step(MAIN, element.line)
-    reply = given if isinstance(given, dict) else decode_reply(shown)
-    step.texts = reply_text(reply) or ([] if reply else [shown])
+    reply = given if isinstance(given, dict) else decode_reply(text)
+    step.texts = reply_text(reply) or ([] if reply else [text])
     skill = as_string(reply.get("load_skill"))
     if skill is not None:
         return run.add_call(step, None, "load_skill", {"name": skill}, line)
@@ -127,29 +121,29 @@ def reply_text(reply: dict[str, Any]) -> list[str]:
     return [part for part in said if part]
 
 
-def decode_reply(shown: str) -> dict[str, Any]:
+def decode_reply(text: str) -> dict[str, Any]:
     """The JSON of a reply, which may stand between other words or be quoted as a string; {} where
     there is none."""
     try:
-        whole = orjson.loads(shown)
+        whole = orjson.loads(text)
         if isinstance(whole, str):
             whole = orjson.loads(whole)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
-        return _inside(shown)
+        return _inside(text)
     return as_dict(whole)
 
 
-def _inside(shown: str) -> dict[str, Any]:
+def _inside(text: str) -> dict[str, Any]:
     """The first object that is a reply; a brace in the words before it begins none."""
     first: dict[str, Any] = {}
-    at = shown.find("{")
+    at = text.find("{")
     for _ in range(_BRACES):
         if at < 0:
             break
-        values, _whole = decode_glued(shown[at:].encode("utf-8", "replace"))
+        values, _whole = decode_glued(text[at:].encode("utf-8", "replace"))
         found = as_dict(values[0]) if values else {}
         if _MEMBERS & found.keys():
             return found
         first = first or found
-        at = shown.find("{", at + 1)
+        at = text.find("{", at + 1)
     return first

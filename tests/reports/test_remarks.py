@@ -3,9 +3,9 @@
 import pytest
 
 from skilljuror.queries.run import open_read, run
-from skilljuror.reports.asking import Ask
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.build import build_report
-from skilljuror.reports.sentences import gate_power
+from skilljuror.reports.remarks import gate_power
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
@@ -16,7 +16,7 @@ def said(folder, *builds):
     with open_write(path) as store:
         store.put_builds(builds)
     with open_read(path) as reader:
-        return gate_power(Ask(reader))
+        return gate_power(Answers(reader))
 
 
 def test_the_figure_is_that_of_the_query(tmp_path):

@@ -7,7 +7,7 @@ step. Old histories have no ids: there an observation answers the action before 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 
@@ -17,11 +17,10 @@ from skilljuror.parsers.assembly.builders import (
     CallBuilder,
     StepBuilder,
     TrajectoryBuilder,
-    total_usage,
 )
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -59,7 +58,7 @@ _FIRST_BYTES = 64
 """Bytes that tell a list from lines."""
 _NEAR_END = 3000
 """Characters at the end in which that stands."""
-_SHOWN = "Here's the result of running `cat -n` on "
+_VIEWED = "Here's the result of running `cat -n` on "
 
 
 def _is_event(entry: Any) -> bool:
@@ -71,23 +70,22 @@ def _is_instance(entry: dict[str, Any]) -> bool:
     return "instance_id" in entry and isinstance(entry.get("history"), list)
 
 
-class OpenHands:
+class OpenHands(Parser):
     """Reads one history, or every history of an output.jsonl."""
 
-    format: ClassVar[str] = "openhands"
-    native: ClassVar[int] = 0
+    agent = "openhands"
 
     def sniff(self, source: Source) -> bool:
         """A list or lines of events, or objects with an instance_id and a history."""
         shape = parse_head(source.head)
-        if shape.listed:
+        if shape.is_list:
             return any(_is_event(event) for event in _flat(shape.items[:8]))
         return _is_event(shape.first) or _is_instance(shape.first)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory per history."""
-        shape = parse_head(source.head or read_head(source.path, LONG_HEAD_BYTES))
-        if not shape.listed and _is_instance(shape.first):
+        head = parse_head(source.head or read_head(source.path, LONG_HEAD_BYTES))
+        if not head.is_list and _is_instance(head.first):
             yield from self._instances(source)
             return
         run = TrajectoryBuilder()
@@ -95,38 +93,42 @@ class OpenHands:
         events: Events = []
         for index, path in enumerate(paths):
             events.extend((index, line, event) for line, event in _events(path, run))
-        key = file_key(source.path)
-        yield self._run(run, events, key, tuple(map(str, paths)))
+        model = _read_events(run, events)
+        yield run.build(self, paths, trajectory=file_key(source.path), model=model)
 
     def _instances(self, source: Source) -> Iterator[Trajectory]:
-        lines = JsonLines(source.path)
-        for line, entry in lines:
+        for line, entry in JsonLines(source.path):
             run = TrajectoryBuilder()
-            events = [(0, line, event) for event in _flat(as_list(entry.get("history")))]
-            name = as_string(entry.get("instance_id")) or f"line-{line}"
-            yield self._run(run, events, name, (str(source.path),), as_dict(entry.get("metadata")))
+            history = _flat(as_list(entry.get("history")))
+            config = as_dict(as_dict(entry.get("metadata")).get("llm_config"))
+            model = _read_events(run, [(0, line, event) for event in history])
+            yield run.build(
+                self,
+                source.files[:1],
+                trajectory=as_string(entry.get("instance_id")) or f"line-{line}",
+                model=model or as_string(config.get("model")),
+            )
 
-    def _run(
-        self,
-        run: TrajectoryBuilder,
-        events: Events,
-        key: str,
-        files: tuple[str, ...],
-        metadata: dict[str, Any] | None = None,
-    ) -> Trajectory:
-        reader = _Reader(run)
-        for file, line, event in events:
-            run.file = file
-            reader.event(line, event)
-        config = as_dict((metadata or {}).get("llm_config"))
-        return run.build(
-            trajectory=key,
-            format=self.format,
-            files=files,
-            agent="openhands",
-            model=reader.model or as_string(config.get("model")),
-            usage=total_usage(step.usage for step in run.steps),
-        )
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A folder of one event per file, named by number, is one history."""
+        path = source.path
+        if path.parent.name != "events" or not path.stem.isdecimal():
+            return None
+        child = None if path.stem == "0" else path.stem
+        return SessionLink(str(path.parent), child, by_path=True)
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The events of the same folder."""
+        return path.parent.glob("[0-9]*.json")
+
+
+def _read_events(run: TrajectoryBuilder, events: Events) -> str | None:
+    """Read the events of one history; the model that they name."""
+    reader = _Reader(run)
+    for file, line, event in events:
+        run.file = file
+        reader.event(line, event)
+    return reader.model
 
 
 def _number(path: Path) -> tuple[int, str]:
@@ -142,7 +144,7 @@ def _flat(events: list[Any]) -> list[dict[str, Any]]:
 
 
 def _events(path: Path, run: TrajectoryBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
-    if not parse_head(read_head(path, _FIRST_BYTES)).listed:
+    if not parse_head(read_head(path, _FIRST_BYTES)).is_list:
         lines = JsonLines(path)
         entries = [(line, entry) for line, entry in lines if _is_event(entry)]
         if entries:
@@ -189,12 +191,12 @@ class _Reader:
     def _aside(self, line: int, event: dict[str, Any]) -> None:
         args = as_dict(event.get("args"))
         if event.get("action") == "system":
-            shown = text_of(args.get("content")) or text_of(event.get("message"))
-            self.run.add_message(MAIN, "system", shown, line)
+            text = text_of(args.get("content")) or text_of(event.get("message"))
+            self.run.add_message(MAIN, "system", text, line)
         elif event.get("action") == "condensation":
             self.run.add_compaction(MAIN)
-            if shown := text_of(args.get("summary")):
-                self.run.add_message(MAIN, "summary", shown, line)
+            if text := text_of(args.get("summary")):
+                self.run.add_message(MAIN, "summary", text, line)
         else:
             self.run.skipped[f"action/{event.get('action')}"] += 1
 
@@ -224,8 +226,8 @@ class _Reader:
         step.model = as_string(response.get("model"))
         self.model = self.model or step.model
         said = _message(response).get("content") or as_dict(event.get("args")).get("thought")
-        if shown := text_of(said):
-            step.texts.append(shown)
+        if text := text_of(said):
+            step.texts.append(text)
         step.usage = usage_of_response(response) or self._accumulated(event)
         return step
 
@@ -287,30 +289,30 @@ def _arguments(response: dict[str, Any], call_id: str | None) -> dict[str, Any]:
 
 
 def _result(call: CallBuilder, event: dict[str, Any], line: int) -> ToolResult:
-    shown = text_of(event.get("content"))
+    text = text_of(event.get("content"))
     if event.get("observation") == "error":
-        return ToolResult(text=shown, line=line, ok=False)
+        return ToolResult(text=text, line=line, ok=False)
     extras = as_dict(event.get("extras"))
     code = as_dict(extras.get("metadata")).get("exit_code", extras.get("exit_code"))
     known = isinstance(code, int) and not isinstance(code, bool)
-    return result_of_output(call, shown, line, code if known else None)
+    return result_of_output(call, text, line, code if known else None)
 
 
-def stated_exit_code(shown: str) -> int | None:
+def stated_exit_code(text: str) -> int | None:
     """The exit status that is told after an output; None where none is."""
-    codes = _EXIT.findall(shown[-_NEAR_END:])
+    codes = _EXIT.findall(text[-_NEAR_END:])
     return int(codes[-1]) if codes else None
 
 
-def result_of_output(call: CallBuilder, shown: str, line: int, exit_code: int | None) -> ToolResult:
+def result_of_output(call: CallBuilder, text: str, line: int, exit_code: int | None) -> ToolResult:
     """The result of a call as the model saw it, with the exit status that is known of it."""
     clean = first = None
-    if call.fields["action"] == "read":
-        body = shown.partition("\n")[2] if shown.startswith(_SHOWN) else shown
+    if call.action == "read":
+        body = text.partition("\n")[2] if text.startswith(_VIEWED) else text
         clean, first = strip_line_numbers(body) or (None, None)
-    elif shown.endswith("]"):
-        clean = shown[:-_NEAR_END] + _TRAILER.sub("", shown[-_NEAR_END:])
-    ok = exit_code == 0 if exit_code is not None else not shown.startswith("ERROR:")
+    elif text.endswith("]"):
+        clean = text[:-_NEAR_END] + _TRAILER.sub("", text[-_NEAR_END:])
+    ok = exit_code == 0 if exit_code is not None else not text.startswith("ERROR:")
     return ToolResult(
-        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first
+        text=text, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first
     )

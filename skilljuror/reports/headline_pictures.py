@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from skilljuror.reports.asking import Ask
-from skilljuror.reports.formatting import points
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.formatting import format_points
 from skilljuror.reports.headline import Headline
 
 WIDTH, MIDDLE = 640.0, 34.0
@@ -23,9 +23,9 @@ class Bar:
     """treatment, control or ""."""
 
 
-def condition_bars(ask: Ask) -> tuple[Bar, ...]:
+def condition_bars(answers: Answers) -> tuple[Bar, ...]:
     """One bar per condition, in the order of the study file."""
-    overview = ask.one("overview")
+    overview = answers.single("overview")
     roles = {overview["treatment"]: "treatment", overview["control"]: "control"}
     return tuple(
         Bar(
@@ -34,7 +34,7 @@ def condition_bars(ask: Ask) -> tuple[Bar, ...]:
             100 * row["strict_rate"],
             roles.get(row["condition"], ""),
         )
-        for row in ask("outcomes").records()
+        for row in answers("outcomes").records()
     )
 
 
@@ -47,14 +47,14 @@ def interval_picture(first: Headline) -> str:
     reach = 1.15 * max(abs(delta.z.low), abs(delta.z.high), 5.0)
     low, mean, high = (_across(value, reach) for value in (delta.z.low, delta.delta, delta.z.high))
     marks = "".join(
-        f'<text x="{x:.1f}" y="64" text-anchor="middle">{points(value)}</text>'
+        f'<text x="{x:.1f}" y="64" text-anchor="middle">{format_points(value)}</text>'
         for x, value in ((low, delta.z.low), (high, delta.z.high))
         if high - low > 130
     )
     zero = _across(0, reach)
     return (
         f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 80" role="img" '
-        f'aria-label="95 % interval from {points(delta.z.low)} to {points(delta.z.high)}">'
+        f'aria-label="95 % interval from {format_points(delta.z.low)} to {format_points(delta.z.high)}">'
         f'<line x1="0" x2="{WIDTH:.0f}" y1="{MIDDLE}" y2="{MIDDLE}" class="axis"/>'
         f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="8" y2="{MIDDLE + 14}" class="zero"/>'
         f'<text x="{zero + 5:.1f}" y="14">0</text>'

@@ -5,14 +5,14 @@ import sys
 
 import pytest
 
-from skilljuror.store.reader import stoppable
+from skilljuror.store.reader import duckdb_interrupts_raised
 
 LONG = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
 BEGIN = """\
 import signal, sys, threading, time
 from pathlib import Path
 from skilljuror.store import open_read, open_write
-from skilljuror.store.reader import _interruptible
+from skilljuror.store.reader import _run_interruptibly
 path, long = Path(sys.argv[1]), sys.argv[2]
 def soon(seconds):
     main = threading.main_thread().ident
@@ -31,7 +31,7 @@ except KeyboardInterrupt:
 PLACES = {
     "while a question is answered": "soon(0.3); reader.rows(long)",
     "before the question has begun": (
-        "cursor = reader._connection.cursor(); soon(0.1); _interruptible(cursor, lambda: late(cursor))"
+        "cursor = reader._connection.cursor(); soon(0.1); _run_interruptibly(cursor, lambda: late(cursor))"
     ),
 }
 
@@ -47,7 +47,7 @@ def test_a_ctrl_c_stops_a_question(tmp_path, place):
 
 
 def test_what_duckdb_says_of_a_ctrl_c_is_one_and_other_faults_stay():
-    with pytest.raises(KeyboardInterrupt), stoppable():
+    with pytest.raises(KeyboardInterrupt), duckdb_interrupts_raised():
         raise RuntimeError("Query interrupted")
-    with pytest.raises(RuntimeError, match="deep"), stoppable():
+    with pytest.raises(RuntimeError, match="deep"), duckdb_interrupts_raised():
         raise RecursionError("deep")

@@ -1,10 +1,8 @@
-"""Questions of a report, asked once, with what came from people's logs taken out on demand."""
+"""Answers to the questions of a report, each asked once; on demand without what people's logs say."""
 
 from typing import Any
 
-from skilljuror.queries.catalog import Query
-from skilljuror.queries.run import Reader, Result, query, run
-from skilljuror.reports.computed import COMPUTED
+from skilljuror.queries.run import QueryResult, Reader, run
 
 PRIVATE = frozenset(
     {
@@ -18,44 +16,37 @@ PRIVATE_IN = {"sources": frozenset({"reason"})}
 """Further ones of single questions: why a file was skipped may quote its path."""
 
 
-class Ask:
+class Answers:
     """Answers of one database; `quotes` false leaves every private column out."""
 
     def __init__(self, reader: Reader, *, quotes: bool = True) -> None:
         self._reader = reader
-        self._answers: dict[str, Result] = {}
+        self._answers: dict[str, QueryResult] = {}
         self.quotes = quotes
         """Whether words and paths of logs may be shown."""
 
-    def __call__(self, name: str, **params: str) -> Result:
-        """The answer to a named question, or a computed table."""
+    def __call__(self, name: str, **params: str) -> QueryResult:
+        """The answer to a named question. Raises QueryError."""
         key = " ".join([name, *(f"{param}={value}" for param, value in sorted(params.items()))])
         if key not in self._answers:
             self._answers[key] = self._answer(name, params)
         return self._answers[key]
 
-    def _answer(self, name: str, params: dict[str, str]) -> Result:
-        if name in COMPUTED:
-            return COMPUTED[name].make(self)
+    def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
         if name == "source_counts" and not self.quotes:
             params = {**params, "reasons": "no"}
-        return self._shown(name, run(self._reader, name, **params))
+        return self._allowed_columns(name, run(self._reader, name, **params))
 
-    def one(self, name: str) -> dict[str, Any]:
+    def single(self, name: str) -> dict[str, Any]:
         """The only row of an answer; empty when there is none."""
         return next(iter(self(name).records()), {})
 
-    def _shown(self, question: str, found: Result) -> Result:
+    def _allowed_columns(self, question: str, answer: QueryResult) -> QueryResult:
         if self.quotes:
-            return found
+            return answer
         private = PRIVATE | PRIVATE_IN.get(question, frozenset())
-        kept = [i for i, name in enumerate(found.columns) if name not in private]
-        return Result(
-            tuple(found.columns[i] for i in kept),
-            [tuple(row[i] for i in kept) for row in found.rows],
+        kept = [i for i, name in enumerate(answer.columns) if name not in private]
+        return QueryResult(
+            tuple(answer.columns[i] for i in kept),
+            [tuple(row[i] for i in kept) for row in answer.rows],
         )
-
-
-def about(name: str) -> Query:
-    """The documentation of a question or of a computed table."""
-    return COMPUTED[name].about(name) if name in COMPUTED else query(name)

@@ -4,20 +4,19 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
     StepBuilder,
     TrajectoryBuilder,
     ends_with_answer,
-    total_usage,
 )
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -43,11 +42,11 @@ def session_info(head: bytes) -> dict[str, Any]:
     return info if known and isinstance(first.get("messages"), list) else {}
 
 
-class OpenCode:
+class OpenCode(Parser):
     """Reads one export and those of its sub-agents."""
 
-    format: ClassVar[str] = "opencode"
-    native: ClassVar[int] = 0
+    agent = "opencode"
+    traits = AgentTraits(finds_skills=True)
 
     def sniff(self, source: Source) -> bool:
         """An object with info (id, directory or time) and a list of messages."""
@@ -67,16 +66,26 @@ class OpenCode:
             problem = f"{str(source.path)!r} has no info with an id"
             raise TrajectoryError(problem, file=str(source.path))
         yield run.build(
+            self,
+            source.files,
             trajectory=session,
             session=session,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="opencode",
             agent_version=as_string(info.get("version")),
             model=next((step.model for step in run.steps if step.model), None),
             cwd=as_string(info.get("directory")),
-            usage=total_usage(step.usage for step in run.steps),
         )
+
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's export names its parent."""
+        info = session_info(source.head)
+        session, parent = as_string(info.get("id")), as_string(info.get("parentID"))
+        if session is None:
+            return None
+        return SessionLink(parent, session) if parent else SessionLink(session)
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The exports beside it."""
+        return path.parent.glob("*.json")
 
 
 def _read(run: TrajectoryBuilder, path: Path, agent: str | None) -> JsonDocument:
@@ -107,15 +116,15 @@ def _message(run: TrajectoryBuilder, element: JsonElement, agent: str) -> None:
     _assistant(run, element, agent, info, parts)
 
 
-def _text(run: TrajectoryBuilder, agent: str, shown: str, line: int, *, made: bool) -> None:
+def _text(run: TrajectoryBuilder, agent: str, text: str, line: int, *, made: bool) -> None:
     """A text of the user's side; one that wraps a skill is the body of a slash command."""
-    skill = _SKILL.match(shown)
+    skill = _SKILL.match(text)
     if skill is None:
-        run.add_message(agent, "other" if made else "prompt", shown, line)
+        run.add_message(agent, "other" if made else "prompt", text, line)
         return
-    base = _BASE.search(shown)
+    base = _BASE.search(text)
     run.add_message(
-        agent, "skill_body", shown, line, skill=skill[1], command_line=line,
+        agent, "skill_body", text, line, skill=skill[1], command_line=line,
         path=base[1].strip().rstrip("/") if base else None,
     )  # fmt: skip
 
@@ -169,23 +178,23 @@ def _result(call: CallBuilder, state: dict[str, Any], line: int) -> ToolResult |
     status = as_string(state.get("status"))
     if status not in {"completed", "error"}:
         return None
-    shown = text_of(state.get("output")) or text_of(state.get("error"))
+    text = text_of(state.get("output")) or text_of(state.get("error"))
     code = as_dict(state.get("metadata")).get("exit")
     exit_code = code if isinstance(code, int) else None
     ok = status == "completed" and exit_code in {None, 0}
     clean = first = None
-    if call.fields["action"] == "read" and ok:
-        clean, first = _file(shown)
+    if call.action == "read" and ok:
+        clean, first = _file(text)
     return ToolResult(
-        text=shown, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first,
+        text=text, line=line, ok=ok, exit_code=exit_code, clean=clean, first_line=first,
         seconds=_seconds(as_dict(state.get("time"))),
     )  # fmt: skip
 
 
-def _file(shown: str) -> tuple[str | None, int | None]:
+def _file(text: str) -> tuple[str | None, int | None]:
     """The numbered lines between the tags around a file."""
-    wrapped = _WRAPPED.search(shown)
-    return strip_line_numbers(shown[wrapped.end() :] if wrapped else shown) or (None, None)
+    wrapped = _WRAPPED.search(text)
+    return strip_line_numbers(text[wrapped.end() :] if wrapped else text) or (None, None)
 
 
 def _seconds(times: dict[str, Any]) -> float | None:

@@ -1,14 +1,14 @@
-"""Sentences that a section says before its tables, made of the answers of questions."""
+"""Remarks of a section before its tables: sentences made of the answers of questions."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from skilljuror.reports.asking import Ask
-from skilljuror.reports.formatting import shown
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.formatting import format_value
 
 
-class Said(NamedTuple):
-    """One thing said."""
+class Remark(NamedTuple):
+    """One remark."""
 
     words: str
     """A sentence or two."""
@@ -16,24 +16,23 @@ class Said(NamedTuple):
     """What to type, in order; empty where nothing is to be done."""
 
 
-def gate_power(ask: Ask) -> list[Said]:
+def gate_power(answers: Answers) -> list[Remark]:
     """How much planted drift the gates would have caught, or how to find out."""
-    rows = ask("gate_power").records()
+    rows = answers("gate_power").records()
     if not rows:
         words = (
             "How much drift this audit would have caught in these variants was not measured."
             " To measure it, and to say so here:"
         )
-        return [Said(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+        return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
+    policies: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row["policy"], {})[row["kind"]] = row
-    said = [Said(_caught(kinds)) for kinds in found.values()]
-    if len(said) > 1:
-        said = [
-            Said(f"Policy {policy}: {one.words}") for policy, one in zip(found, said, strict=True)
-        ]
-    return [*said, *_unmeasured(rows)]
+        policies.setdefault(row["policy"], {})[row["kind"]] = row
+    remarks = [
+        Remark((f"Policy {policy}: " if len(policies) > 1 else "") + _caught(kinds))
+        for policy, kinds in policies.items()
+    ]
+    return [*remarks, *_unmeasured(rows)]
 
 
 def _caught(kinds: dict[str, dict[str, Any]]) -> str:
@@ -59,14 +58,14 @@ def _flagged(harmless: dict[str, Any] | None) -> str:
 def _share(row: dict[str, Any], column: str) -> str:
     """A share that says 100 % only where it is."""
     value = row[column]
-    return "over 99.9 %" if 0.9995 <= value < 1 else shown(column, value)
+    return "over 99.9 %" if 0.9995 <= value < 1 else format_value(column, value)
 
 
 def _count(number: int) -> str:
-    return shown("planted", number)
+    return format_value("planted", number)
 
 
-def _unmeasured(rows: list[dict[str, Any]]) -> list[Said]:
+def _unmeasured(rows: list[dict[str, Any]]) -> list[Remark]:
     """What the figure does not cover."""
     assayed, builds = max(row["assayed"] for row in rows), rows[0]["builds"]
     if assayed >= builds:
@@ -75,8 +74,8 @@ def _unmeasured(rows: list[dict[str, Any]]) -> list[Said]:
         f"{_count(builds - assayed)} of {_count(builds)} builds were not measured and are not in"
         " this figure. To measure all:"
     )
-    return [Said(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
+    return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
 
 
-SENTENCES: dict[str, Callable[[Ask], list[Said]]] = {"gate_power": gate_power}
-"""Name in `Section.says` -> what is said."""
+REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {"gate_power": gate_power}
+"""Name in `Section.remarks` -> its remarks."""
