@@ -6,7 +6,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.pipeline.construction.audit import audit, waive_declared, is_declared
+from skilljuror.pipeline.construction.audit import audit, is_declared, waive_declared
 from skilljuror.pipeline.construction.build import build_source, declared, verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate

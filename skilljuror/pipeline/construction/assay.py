@@ -9,7 +9,7 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
 from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import Site, Target, told
+from skilljuror.gates.target import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
@@ -70,7 +70,7 @@ def _source(build: Path, record: BuildRecord, made: dict[str, Bundle]) -> Bundle
     return found
 
 
-Trial = tuple[str, Site, AuditResult | None]
+Trial = tuple[str, MutationSite, AuditResult | None]
 """Mutation, place, and the answer; None for an equivalent mutant."""
 
 
@@ -79,12 +79,12 @@ def _trials(
 ) -> Iterator[Trial]:
     policy, count, seed = options
     waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
-    target = Target(variant, seed)
-    said = told(variant)
+    target = MutationTarget(variant, seed)
+    said = said_lines(variant)
     for name, mutation in MUTATIONS.items():
         for site in target.choose(name, tuple(mutation.sites(target)), count):
             mutant = target.mutant(site)
-            same = mutation.drift and told(mutant) == said
+            same = mutation.drift and said_lines(mutant) == said
             yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
 
 
@@ -139,7 +139,7 @@ def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) ->
 
 
 def _slip(
-    name: str, site: Site, variant: str, result: AuditResult, rules: Sequence[str]
+    name: str, site: MutationSite, variant: str, result: AuditResult, rules: Sequence[str]
 ) -> AssaySlip:
     return AssaySlip(
         mutation=name, variant=variant, file=site.path, line=site.line,
@@ -254,8 +254,8 @@ def _measured(
 
 def _content(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     """The size of a source, and what says that two builds are of it and hold the same variants."""
-    told = (f"{one.variant} {one.tree_digest}" for one in (record.source, *record.variants))
-    return record.source.tokens, tuple(sorted(told))
+    said_lines = (f"{one.variant} {one.tree_digest}" for one in (record.source, *record.variants))
+    return record.source.tokens, tuple(sorted(said_lines))
 
 
 def _assay_one(work: _Work) -> AssayReport:
@@ -265,8 +265,8 @@ def _assay_one(work: _Work) -> AssayReport:
 
 def _keep(build: Path, report: AssayReport) -> BuildRecord:
     record = load_build(build)
-    told = report.model_copy(update={"name": record.name})
-    kept = told.model_dump(mode="json", exclude={"slips"})
+    said_lines = report.model_copy(update={"name": record.name})
+    kept = said_lines.model_dump(mode="json", exclude={"slips"})
     record = record.model_copy(update={"assay": kept})
     write_record(build / RECORD, record)
     return record

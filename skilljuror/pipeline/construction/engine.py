@@ -22,7 +22,7 @@ from skilljuror.pipeline.construction.build import (
 )
 from skilljuror.pipeline.construction.target import safe_target
 from skilljuror.transforms.base import Transform
-from skilljuror.transforms.llm.assign import Assigned
+from skilljuror.transforms.llm.assign import AssignedDisclosure
 from skilljuror.transforms.llm.prompts import Prompt, load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
 
@@ -82,7 +82,7 @@ class Maker:
             return
         prompt = self.prompts[name] = load_prompt(skill)
         if self.mode == "assign":
-            work.by_plan(Assigned(self.client, prompt), {})
+            work.by_plan(AssignedDisclosure(self.client, prompt), {})
         else:
             written = Rewriter(self.client, prompt, name).files(work.made[transform.parent])
             work.by_hand(name, transform.parent, written)
