@@ -154,7 +154,7 @@ def _print_ingest(summary: Any, study: Path) -> None:
     if summary.remade:
         print(
             "it was of another version and was made again from all its sources; the old one is kept"
-            f" as study.duckdb.old. Verdicts are not in the new one: {command('judge', study)}"
+            f" as study.duckdb.old. Verdicts are not in the new one: {command_line('judge', study)}"
         )
     if not summary.trajectories:
         listing = command_line("query", study, "sources")
