@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from skilljuror.models.events import ResourceEvent, SkillManifest
-from skilljuror.models.trajectory import Message, ToolCall, ToolResult
+from skilljuror.models.trajectory import Message, MessageKind, ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,
@@ -62,7 +62,7 @@ def python(code: str, output: str = "") -> Example:
     return shell(PYTHON.format(code.replace("@", TAXES_PATH)), output)
 
 
-def message(kind: str, text: str, *calls: ToolCall, **more) -> Example:
+def message(kind: MessageKind, text: str, *calls: ToolCall, **more) -> Example:
     """A message at the beginning, and calls after it."""
     fields = {key: more.pop(key) for key in ("skill", "path", "call_id") if key in more}
     return Example(calls, more.pop("manifest", None), {"messages": (Message("main", kind, text, 1, 0, **fields),), **more})  # fmt: skip
