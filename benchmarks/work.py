@@ -32,7 +32,7 @@ def attributed(portion: Portion) -> int:
 
 def counted(portion: Portion) -> int:
     """Parse and count tokens; the number of runs."""
-    from skilljuror.pipeline.ingestion.counting import step_tokens
+    from skilljuror.pipeline.ingestion.token_counts import step_tokens
 
     return sum(1 for run in _runs(portion) if step_tokens(run) is not None)
 

@@ -54,18 +54,18 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "parsers": {
         "raw_logs": set(),
-        "assembly": {"raw_logs"},
         "base": set(),
+        "assembly": {"base", "raw_logs"},
+        "json_lines": {"assembly", "base", "raw_logs"},
         "read": {"__init__", "base"},
         **{
-            name: {"assembly", "base", "raw_logs"}
+            name: {"assembly", "base", "json_lines", "raw_logs"}
             for name in ("claude_code", "codex", "copilot_cli", "gemini_cli", "mini_swe_agent",
                          "opencode", "openhands", "terminus2")
         },
         "atif": {"assembly", "base", "claude_code", "codex", "gemini_cli", "mini_swe_agent",
-                 "openhands", "raw_logs", "terminus2"},
-        "discovery": {"__init__", "atif", "base", "claude_code", "codex", "opencode", "raw_logs",
-                      "read"},
+                 "openhands", "raw_logs", "read", "terminus2"},
+        "discovery": {"__init__", "base", "raw_logs", "read"},
         "harbor": {"base", "discovery", "raw_logs", "read"},
         "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },
@@ -109,11 +109,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "construction": {"workers"},
         "execution": {"construction", "workers"},
         "ingestion": {"construction", "workers"},
-        "lookup": {"ingestion"},
+        "lookup": {"ingestion", "workers"},
         "judging": {"ingestion", "lookup", "workers"},
-        "reporting": {"lookup", "workers"},
         "doctor": set(),
-        "demo": {"execution", "ingestion", "judging", "reporting", "workers"},
+        "demo": {"execution", "ingestion", "judging", "lookup", "workers"},
     },
 }  # fmt: skip
 """What each room (sub-package, or module beside them) of a unit may import of its siblings."""
@@ -125,7 +124,6 @@ OWNERS: dict[str, set[str]] = {
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
     "duckdb": {"store"},
-    "nanoarrow": {"store"},
     "pyarrow": {"store"},
     "msgspec": {"models", "files", "parsers", "attribution", "harnesses", "pipeline", "llm", "cli"},
     "orjson": {"models", "files", "parsers", "metrics"},
@@ -137,6 +135,7 @@ OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "jsonlines": {"files"},
+    "jiter": {"parsers"},
 }
 
 MAX_LINES = 500

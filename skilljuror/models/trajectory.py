@@ -167,6 +167,19 @@ class OfferedSkill(Struct, frozen=True, gc=False):
     """True for a skill that belongs to the agent itself, not to the task."""
 
 
+class AgentTraits(Struct, frozen=True, gc=False):
+    """How an agent program behaves, as far as what its logs mean hangs on it."""
+
+    finds_skills: bool = False
+    """It looks for skills by itself, so that a path in a prompt offers none."""
+    keeps_folder: bool = False
+    """Its commands share one shell, so that the folder one changes to is that of the next."""
+    lists_every_skill: bool = False
+    """However long its list of skills is, no name is left out."""
+    lists_folder_names: bool = False
+    """Its list calls a skill by its folder; the lists of others, by the name in its frontmatter."""
+
+
 class Outcome(Struct, frozen=True):
     """What a harness wrote beside the log about how its trial ended."""
 
@@ -193,6 +206,8 @@ class Trajectory(Struct, frozen=True):
     """Everything else that reached a context, in file order."""
     agent: str | None = None
     """Name of the agent program."""
+    traits: AgentTraits = AgentTraits()
+    """How that program behaves."""
     agent_version: str | None = None
     """Its version."""
     model: str | None = None

@@ -94,9 +94,12 @@ def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
     gc.set_threshold(GC_THRESHOLD)
     atexit.register(os._exit, 0)  # nothing is left to do: taking the modules down costs time
 
+    leaving = threading.Lock()
+
     def leave() -> None:
-        stop()
-        os._exit(STOPPED)
+        if leaving.acquire(blocking=False):  # once, so that cleaning up is not broken off
+            stop()
+            os._exit(STOPPED)
 
     def leave_at_the_end_of_the_pipe() -> None:
         orders.poll(None)
@@ -112,8 +115,7 @@ def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
 
 
 def _on_sigint(number: int, frame: FrameType | None) -> None:
-    """A Ctrl-C of the group means nothing here; only `interrupt_work` does, and once, so that
-    cleaning up is not broken off in its turn."""
+    """A Ctrl-C of the group means nothing here; only the signal of `interrupt_work` does."""
     if not _Worker.interrupted:
         return
     if _Worker.idle.is_set():

@@ -1,13 +1,10 @@
 """The DuckDB store: the only door to the database.
 
 The database is disposable: everything in it can be made again from the files of a study.
-Names are brought when asked for: workers shape rows with modules of this package and never load
+Names are imported when asked for: workers shape rows with modules of this package and never load
 the database.
 """
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["QueryResult", "Reader", "Store", "open_read", "open_write"]
 
-_THREADS = "OPENBLAS_NUM_THREADS"
-_HOMES = {
-    "Reader": "reader",
+_MODULES = {
     "QueryResult": "reader",
+    "Reader": "reader",
     "Store": "writer",
     "open_read": "connect",
     "open_write": "connect",
@@ -29,21 +25,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _one_thread():
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Arrow loads numpy, whose linear algebra would start a thread for each processor, which
-    turn idly for a while; nothing here multiplies matrices."""
-    if _THREADS in os.environ:
-        yield
-        return
-    os.environ[_THREADS] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[_THREADS]
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

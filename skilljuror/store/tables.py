@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from skilljuror.store.values import epoch_microseconds, iso_microseconds, line_ranges, map_entries
+from skilljuror.store.values import epoch_microseconds, iso_microseconds, line_ranges, map_value
 
 Getter = Callable[[Any], Any]
 Row = dict[str, Any]
@@ -50,7 +50,7 @@ TRIALS = Table(
     "trials",
     ("trial",),
     {
-        "rewards": lambda record: map_entries(record.rewards),
+        "rewards": lambda record: map_value(record.rewards),
         "started_at": lambda record: iso_microseconds(record.started_at),
         "finished_at": lambda record: iso_microseconds(record.finished_at),
     },
@@ -64,7 +64,6 @@ FINDINGS = Table("findings", ("build",), take=itemgetter)
 WAIVERS = Table("waivers", ("build",), take=itemgetter)
 
 SOURCES = Table("sources", ("path",))
-OUTDATED = Table("outdated", ("path",))
 TRAJECTORIES = Table(
     "trajectories",
     ("trajectory",),

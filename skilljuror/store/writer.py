@@ -6,17 +6,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-from nanoarrow import c_array_stream, c_schema, string, struct
-from nanoarrow.c_schema import CSchema
 
 from skilljuror.errors import StoreError
 from skilljuror.models.ingest import SourceRow, UnloggedTrial
 from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
-from skilljuror.store.arrow import fields_of
-from skilljuror.store.arrow import table as rows_of
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.tables import Columns, Table
+from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord
@@ -34,7 +31,8 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._schemas: dict[str, CSchema] = {}
+        self._types: dict[str, dict[str, str]] = {}
+        """Table -> column -> type, as far as asked."""
         self._known_runs: dict[str, set[str]] = {}
         """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
 
@@ -72,10 +70,6 @@ class Store:
         """Paths of the sources that are held."""
         return self._column_values("SELECT path FROM sources")
 
-    def outdated(self) -> set[str]:
-        """Paths of the sources to read again, of which an older version kept less."""
-        return self._column_values("SELECT path FROM outdated")
-
     def runs(self) -> list[tuple[str, str]]:
         """(key, source) of every run, and (trial, folder) of every foreign trial without one."""
         return self._connection.execute(_RUNS).fetchall()
@@ -104,15 +98,9 @@ class Store:
         self._put(tables.UNLOGGED_TRIALS, alone)
         self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
 
-    def read_again(self) -> None:
-        """Note that nothing is outdated any more."""
-        with self._transaction():
-            self._delete_all(tables.OUTDATED.name)
-
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
-        files = [(table, "path", sources) for table in (tables.SOURCES, tables.OUTDATED)]
-        self._remove([*_tables_about_runs(trajectories), *files])
+        self._remove([*_tables_about_runs(trajectories), (tables.SOURCES, "path", sources)])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with everything about them."""
@@ -166,33 +154,49 @@ class Store:
             self._insert_records(table, records)
 
     def _insert(self, table: Table, values: Columns) -> None:
+        """Append rows; a number that its column cannot hold becomes null."""
         if any(values.values()):
-            rows = rows_of(values, self._schema(table.name))
-            self._connection.from_arrow(rows).insert_into(table.name)
+            self._execute(f"INSERT INTO {table.name} BY NAME SELECT {self._rows(table)}", values)
 
     def _insert_records(self, table: Table, records: Sequence[Any]) -> None:
         if records:
-            names = [field.name for field in fields_of(self._schema(table.name))]
-            self._insert(table, table.values(names, records))
+            self._insert(table, table.values([*self._column_types(table.name)], records))
 
     def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
         """Delete the rows whose key columns hold one of the given combinations."""
-        gone = rows_of(keys, c_schema(struct(dict.fromkeys(keys, string()))))
+        gone = ", ".join(f"unnest(${name}) AS {name}" for name in keys)
         match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
-        self._connection.register("gone", gone)
-        self._connection.execute(
-            f"DELETE FROM {table.name} USING (SELECT DISTINCT * FROM gone) AS gone WHERE {match}"  # noqa: S608
+        self._execute(
+            f"DELETE FROM {table.name} USING (SELECT DISTINCT {gone}) AS gone WHERE {match}",  # noqa: S608
+            keys,
         )
-        self._connection.unregister("gone")
 
     def _delete_all(self, name: str) -> None:
         self._connection.execute(f"DELETE FROM {name}")  # noqa: S608
 
-    def _schema(self, name: str) -> CSchema:
-        if name not in self._schemas:
-            none = self._connection.table(name).limit(0)
-            self._schemas[name] = c_array_stream(none).get_schema()
-        return self._schemas[name]
+    def _execute(self, sql: str, columns: Columns) -> None:
+        """Run a statement on columns of values, one list per parameter."""
+        try:
+            self._connection.execute(sql, columns)
+        except duckdb.InvalidInputException:  # binding failed, before anything was done
+            self._connection.execute(sql, without_misfits(columns))
+
+    def _rows(self, table: Table) -> str:
+        """What to select so that lists in parameters become rows of a table."""
+        return ", ".join(
+            f'make_timestamp(TRY_CAST(unnest(${name}) AS BIGINT)) AS "{name}"'
+            if kind == "TIMESTAMP"
+            else f'TRY_CAST(unnest(${name}) AS {kind}) AS "{name}"'
+            for name, kind in self._column_types(table.name).items()
+        )
+
+    def _column_types(self, name: str) -> dict[str, str]:
+        """Column -> type of a table, in order."""
+        if name not in self._types:
+            relation = self._connection.table(name)
+            kinds = map(str, relation.types)
+            self._types[name] = dict(zip(relation.columns, kinds, strict=True))
+        return self._types[name]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

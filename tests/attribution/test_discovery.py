@@ -88,7 +88,8 @@ def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
     listing = Message(
         "main", "skill_listing", "<location>/srv/kit/ledger/SKILL.md</location>", 1, 0
     )
-    (event,) = found(ran("cat /srv/kit/ledger/SKILL.md", SKILL), messages=(listing,))
+    call = ran("cat /srv/kit/ledger/SKILL.md", SKILL)
+    (event,) = found(call, messages=(listing,), format="openhands")
     assert event.skill == "ledger"
 
 
@@ -216,16 +217,38 @@ def test_a_path_without_the_skills_folder_belongs_to_the_skill_touched_last():
     )
 
 
-def test_a_folder_kept_between_calls():
-    first, second = calls((f"cd {BUNDLE}", ""), ("python3 scripts/total.py", "7"))
-    assert [(one.kind, one.resource) for one in found(first, second)] == [
-        ("exec", "scripts/total.py")
+MOVED = (f"cd {BUNDLE} && cat SKILL.md", SKILL), ("python3 scripts/total.py > notes.txt", "")
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "openhands", "terminus-2"])
+def test_a_folder_is_kept_between_calls_where_they_share_a_shell(agent):
+    events = found(*calls(*MOVED), format="atif", agent=agent)
+    assert [(one.kind, one.resource) for one in events] == [
+        ("read", "SKILL.md"), ("exec", "scripts/total.py"), ("write", "notes.txt"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "agent", ["codex", "gemini-cli", "mini-swe-agent", "opencode", "copilot-cli", "scripted", None]
+)
+def test_a_folder_is_not_kept_where_every_call_has_a_new_shell(agent):
+    events = found(*calls(*MOVED), format="atif", agent=agent)
+    assert [(one.kind, one.resource) for one in events] == [("read", "SKILL.md")]
+
+
+def test_a_shell_that_is_typed_into_stays_where_it_was_moved():
+    def typed(chars, line):
+        return ToolCall(
+            f"c{line}", "write_stdin", "poll", line, arguments={"chars": chars}, command="bash",
+            result=ToolResult("$ ", line + 1),
+        )  # fmt: skip
+
+    started = ran("bash", "$ ")
+    moved = [typed(f"cd {BUNDLE}\n", 5), typed("python3 scripts/total.py\n", 7)]
+    events = found(started, *moved, ran("ls scripts", "", line=9), agent="codex")
+    assert [(one.kind, one.resource, one.line) for one in events] == [
+        ("exec", "scripts/total.py", 7)
     ]
-
-
-def test_a_folder_is_not_kept_where_every_call_has_a_new_shell():
-    first, second = calls((f"cd {BUNDLE}", ""), ("python3 scripts/total.py", "7"))
-    assert found(first, second, agent="codex") == []
 
 
 def test_a_folder_that_the_harness_reset_is_forgotten():

@@ -83,11 +83,9 @@ def test_searches_on_windows(command):
         assert found == [("search", "references/taxes.md", "partial", ((2, 2),))]
 
 
-def test_tools_that_are_given_a_relative_path_or_a_number_of_lines():
+def test_tools_that_are_given_a_relative_path():
     relative = other("mcp__code__read_file", SKILL, relative_path=".claude/skills/ledger/SKILL.md")
     assert relative == [("read", "SKILL.md", "full", ((1, 10),))]
-    head = other("mcp__files__read_text_file", "# Taxes\n", path=f"{REFERENCES}/taxes.md", head=1)
-    assert head == [("read", "references/taxes.md", "partial", ((1, 1),))]
 
 
 def test_a_listing_without_a_status_is_judged_by_its_output():
@@ -109,9 +107,9 @@ def test_a_command_typed_into_a_running_shell():
     ]
 
 
-def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
-    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\n"
-    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE)
+def test_a_path_below_an_unknown_variable_means_the_only_file_that_ends_so():
+    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\nRun scripts/total.py.\n"
+    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE, call_id="c0")
     for variable in ("$SKILL_DIR", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}/skills/ledger"):
         run = ran(f'python3 "{variable}/scripts/total.py" a.csv', "total 7\n")
         found = events_of(run, manifest=None, messages=(body,))
@@ -126,7 +124,6 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
         (f"uv run --script {BUNDLE}/scripts/total.py a.csv", ("exec", "scripts/total.py")),
         (f"npx -y tsx {BUNDLE}/scripts/total.ts", ("exec", "scripts/total.ts")),
         (f"node -e \"require('{BUNDLE}/scripts/total.js')()\"", ("import", "scripts/total.js")),
-        (f"cd {BUNDLE}/scripts && python3 -c \"import importlib; importlib.import_module('total')\"", ("import", "scripts/total.py")),
         (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
         (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
         (f"zip -r kit.zip {BUNDLE}", None),
@@ -136,7 +133,7 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
         (f"export PYTHONPATH={BUNDLE}/scripts:$PYTHONPATH\npython3 -c 'import total; total.main()'", ("import", "scripts/total.py")),
         (f"cat > m.mjs <<'EOF'\nimport {{ t }} from '{BUNDLE}/scripts/t.mjs';\nt()\nEOF\nnode m.mjs", ("import", "scripts/t.mjs")),
         ("python3 <<'EOF'\nfrom pathlib import Path\nimport sys\nS = Path.home() / '.claude' / 'skills' / 'ledger'\nsys.path.insert(0, str(S / 'scripts'))\nfrom total import main\nmain()\nEOF", ("import", "scripts/total.py")),
-        ("python3 -c \"import os, runpy; runpy.run_path(os.environ['HOME'] + '/.claude/skills/ledger/scripts/total.py')\"", ("exec", "scripts/total.py")),
+        ("python3 -c \"import os, runpy; runpy.run_path(os.path.expanduser('~/.claude/skills/ledger/scripts/total.py'))\"", ("exec", "scripts/total.py")),
     ],
 )  # fmt: skip
 def test_ways_to_run_what_a_bundle_brings(command, expected):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution.accesses.line_selection import WHOLE, awk_view, sed_view
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, awk_selection, sed_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.evidence.line_index import LineIndex, TextLines, merged_ranges
 from skilljuror.attribution.evidence.terminal_screens import screen_output
@@ -71,28 +71,28 @@ def test_a_here_document_is_the_body_of_its_command():
 @pytest.mark.parametrize(
     ("view", "spans"),
     [
-        (WHOLE.head(5), ((1, 5),)),
-        (WHOLE.head(5).tail(2), ((4, 5),)),
-        (WHOLE.since(4).head(3), ((4, 6),)),
-        (WHOLE.within(((2, 9),)).within(((3, 4),)), ((4, 5),)),
-        (sed_view("1,220p", silent=True), ((1, 220),)),
-        (sed_view("3p;7,$p", silent=True), ((3, 3), (7, None))),
-        (sed_view("1,4d", silent=False), ((5, None),)),
-        (sed_view("20q", silent=False), ((1, 20),)),
-        (awk_view("NR>3 && NR<8"), ((4, 7),)),
-        (awk_view("NR==5"), ((5, 5),)),
-        (awk_view("FNR==2,FNR==6"), ((2, 6),)),
+        (WHOLE_FILE.head(5), ((1, 5),)),
+        (WHOLE_FILE.head(5).tail(2), ((4, 5),)),
+        (WHOLE_FILE.since(4).head(3), ((4, 6),)),
+        (WHOLE_FILE.within(((2, 9),)).within(((3, 4),)), ((4, 5),)),
+        (sed_selection("1,220p", silent=True), ((1, 220),)),
+        (sed_selection("3p;7,$p", silent=True), ((3, 3), (7, None))),
+        (sed_selection("1,4d", silent=False), ((5, None),)),
+        (sed_selection("20q", silent=False), ((1, 20),)),
+        (awk_selection("NR>3 && NR<8"), ((4, 7),)),
+        (awk_selection("NR==5"), ((5, 5),)),
+        (awk_selection("FNR==2,FNR==6"), ((2, 6),)),
     ],
 )
 def test_line_windows(view, spans):
-    assert (view.spans, view.picked) == (spans, False)
+    assert (view.ranges, view.by_content) == (spans, False)
 
 
 @pytest.mark.parametrize("script", ["/a/,/b/p", "/x/d", "$d"])
 def test_windows_that_only_the_output_tells(script):
-    view = sed_view(script, silent=script.endswith("p"))
+    view = sed_selection(script, silent=script.endswith("p"))
     assert view is not None
-    assert view.picked
+    assert view.by_content
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,9 @@ def test_globs(pattern, path, fits):
         ("open(f'{x}/b')", []),
         ("import sys\nsys.path.append('/s')\nimport json, numpy\nimport mine", [("import", "/s/mine.py"), ("import", "/w/mine.py")]),
         ("import subprocess\nsubprocess.run(['python3', '/s/x.py'])", [("exec", "/s/x.py")]),
-        ("import sys\nsys.path.insert(0, '/s')\nfrom mine import (", [("import", "/s/mine.py"), ("import", "/w/mine.py")]),
-        ("def broken(:\n  open('/a/b')", [("read", "/a/b")]),
+        ("open('/a/b')\nfrom mine import (", []),
+        ("from pathlib import Path\np = Path('/a/b')\nwith p.open('w') as f: pass", [("write", "/a/b")]),
+        ("open('/a/b', mode='a')", [("edit", "/a/b")]),
         ("words.append('/s')\nimport mine", [("import", "/w/mine.py")]),
     ],
 )  # fmt: skip

@@ -117,7 +117,7 @@ PLACES = [
     "find @ -path '*P' | xargs V",
     "find @ -path '*P' -exec V {} \\;",
     "export SKILL=@\nV ${SKILL}/P",
-    'while read -r f; do V "@/$f"; done <<< P',
+    'printf "%s\\n" @/P | while read -r f; do V "$f"; done',
     "cat notes.md; V @/P; echo done",
     "V @/P 2>/dev/null || true",
     "cat @/P | V",

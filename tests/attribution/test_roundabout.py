@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.accesses.line_selection import awk_view
+from skilljuror.attribution.accesses.line_selection import awk_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.shell.produced_paths import listing
 from skilljuror.attribution.shell.reader import read_shell
@@ -74,8 +74,6 @@ CHOSEN = [
     "grep -rl token @ | xargs head -2",
     'grep -rl token @ | while read f; do echo "## $f"; head -2 "$f"; done',
     "grep -l 0100 @/references/*.md | xargs tail -2",
-    "grep -rhn 0003 @/references",
-    "grep -rn 0003 @/references | cut -d: -f3",
     'echo "@/SKILL.md @/references/taxes.md" | xargs head -2',
     "printf '%s\\0' @/SKILL.md @/references/taxes.md | xargs -0 head -2",
     "ls @/SKILL.md @/references/taxes.md | xargs head -2",
@@ -99,9 +97,7 @@ CHOSEN = [
     "python3 -c \"print(open('@/references/taxes.md').read())\" | head -3",
     "python3 - <<'EOF' | sed -n 2,3p\nprint(open('@/references/taxes.md').read())\nEOF",
     "python3 -c \"print(open('@/references/taxes.md').read())\" | grep 0004",
-    "python3 - <<'EOF'\ndef show(p, n):\n    print(''.join(open(p).readlines()[:n]))\nshow('@/SKILL.md', 6)\nEOF",
     "cat > w.py <<'EOF'\nprint(open('@/references/taxes.md').read())\nEOF\npython3 w.py | head -2; rm w.py",
-    "sed -n '2,4p' @/references/taxes.md > part.md; cat part.md; rm part.md",
     "head -5 @/references/taxes.md | tee part.md > /dev/null; tail -2 part.md; rm part.md",
 ]  # fmt: skip
 """Commands that choose among files, or lines of them, by what nobody can tell from the text."""
@@ -130,7 +126,6 @@ HANDED_ON = [
     "cat <<'EOF' | bash\ncat @/references/taxes.md\nEOF",
     "echo 'cat @/references/taxes.md' > r.sh; sh r.sh; rm r.sh",
     "SK=@ python3 -c \"import os; print(open(os.environ['SK']+'/SKILL.md').read())\"",
-    "export SK=@; python3 -c \"import os; print(len(open(os.getenv('SK')+'/SKILL.md').read()))\"",
     "export SK=@; python3 -c \"import os; print(open(os.environ.get('SK')+'/SKILL.md').read())\"",
     "python3 -c \"import os; print(open(os.getenv('NO', '@')+'/SKILL.md').read())\"",
     "python3 - <<'EOF'\nimport os\nfor f in ['taxes.md', 'format.md']:\n    p = os.path.join('@/references', f)\n    print(open(p).read())\nEOF",
@@ -214,4 +209,4 @@ def test_what_a_command_lists(command, globs):
     ],
 )
 def test_awk_that_ends_at_a_line(script, spans):
-    assert awk_view(script).spans == spans
+    assert awk_selection(script).ranges == spans

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skilljuror.errors import TrajectoryError, UsageError
 from skilljuror.models.trajectory import Step, Trajectory, Usage
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.field_coverage.log_copy import WHOLE
 from skilljuror.parsers.field_coverage.mutation import (
     EMPTY,
@@ -26,11 +26,8 @@ from skilljuror.parsers.field_coverage.survey import Coverage, coverage
 from tests.support import places
 
 
-class Toy:
+class Toy(Parser):
     """A format of which it is known what is read: that is what coverage must find."""
-
-    format: ClassVar[str] = "toy"
-    native: ClassVar[int] = 0
 
     def sniff(self, source: Source) -> bool:
         return b"toy" in source.head
@@ -48,7 +45,7 @@ class Toy:
             usage = Usage(output=row.get("tokens")) if row.get("paid") else None
             words = row.get("words", "")[:8]
             steps.append(Step("main", len(steps) + 1, number, words, usage=usage))
-        yield Trajectory("t", "toy", (str(source.path),), tuple(steps))
+        yield Trajectory("t", self.format, (str(source.path),), tuple(steps))
 
 
 TOY = "tests.parsers.test_coverage:Toy"
@@ -75,7 +72,7 @@ def test_each_field_is_what_the_parser_makes_of_it(tmp_path):
     assert readings(found) == {
         ("toy", "magic"): "routes",
         ("toy", "model"): "ignored",
-        ("toy", "type"): "ignored",
+        ("toy", "type"): "routes",
         ("say", "at"): None,
         ("say", "extra.*"): "ignored",
         ("say", "once"): "observed",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skilljuror.attribution.accesses.line_selection import awk_view, sed_view
+from skilljuror.attribution.accesses.line_selection import awk_selection, sed_selection
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.line_options import end_range
 from skilljuror.attribution.shell.reader import read_shell
@@ -94,8 +94,8 @@ def test_numbers_that_are_too_long_are_none():
     assert (
         read_output(f"Exit code: {long}\nWall time: 1 seconds\nOutput:\nx", 1)[0].exit_code is None
     )
-    assert sed_view(f"{long}p", silent=True) is not None
-    assert awk_view(f"NR=={long}") is not None
+    assert sed_selection(f"{long}p", silent=True) is not None
+    assert awk_selection(f"NR=={long}") is not None
     for command in ("head -² a", "head -n ² a", "tail -c ٣ a", f"head -{long} a"):
         (one,) = read_shell(command)
         assert end_range(one, tail=False)

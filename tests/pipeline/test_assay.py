@@ -8,15 +8,15 @@ from skilljuror.files import StudyFolder, write_record
 from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.models.gate import AssayReport
 from skilljuror.pipeline.construction.assay import (
-    Planting,
+    AssaySettings,
     assay,
     assay_many,
     keep_assays,
     pooled,
-    power,
+    power_sentence,
 )
 from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
-from skilljuror.pipeline.construction.builds import read_builds, refresh_builds
+from skilljuror.pipeline.construction.stored_builds import read_builds, refresh_builds
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support.bundle_corpus import write
@@ -111,7 +111,7 @@ def kept(tmp_path_factory):
 
 def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
     before = (kept / "variants/one/build.json").read_bytes()
-    found = assay_many([kept], Planting(sites=1), jobs=2)
+    found = assay_many([kept], AssaySettings(sites=1), jobs=2)
     assert found.name == "2 sources"
     one, three = (assay(kept / "variants" / name, sites=1) for name in ("one", "three"))
     assert found.rows == pooled([one, three]).rows
@@ -122,7 +122,7 @@ def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
 def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tmp_path):
     study = tmp_path / "study"
     shutil.copytree(kept, study)
-    found = assay_many([study], Planting(sites=1), keep=True)
+    found = assay_many([study], AssaySettings(sites=1), keep=True)
     for name in ("one", "two", "three"):
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips) == (1, ())
@@ -131,12 +131,12 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
-    assert power(found).startswith(
+    assert power_sentence(found).startswith(
         f"this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
     )
 
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
-    assert power(found).endswith(edits)
+    assert power_sentence(found).endswith(edits)
 
 
 def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
@@ -152,5 +152,5 @@ def test_kept_assays_are_told_in_one_sentence(tmp_path):
     (record,) = keep_assays({tmp_path / "build": None}).values()
     assert record == load_build(tmp_path / "build")
     report = AssayReport.model_validate(record.assay)
-    assert power(report).startswith("this audit caught ")
+    assert power_sentence(report).startswith("this audit caught ")
     assert verify_build(tmp_path / "build") == ()

@@ -14,7 +14,7 @@ import yaml
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.files import StudyFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.pipeline.execution.lock import only_run
+from skilljuror.pipeline.execution.lock import exclusive_run
 from skilljuror.pipeline.execution.run import run_study
 from tests.support.harness_tasks import SKILL, alive, make_task, needs_bwrap, write_tree
 from tests.support.places import ROOT
@@ -333,7 +333,7 @@ def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, error
 
 def test_two_runs_do_not_interleave(finished):
     holder = f"process {os.getpid()}"
-    with only_run(StudyFolder(finished[1])), pytest.raises(StudyError, match=holder):
+    with exclusive_run(StudyFolder(finished[1])), pytest.raises(StudyError, match=holder):
         run_study(*finished)
     assert run_study(*finished).finished == 4
 

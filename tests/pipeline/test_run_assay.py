@@ -8,11 +8,11 @@ from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder
 from skilljuror.models.gate import AssayReport
 from skilljuror.models.study import BuildChoice, StudyConfig
-from skilljuror.pipeline.construction.assay import Planting, keep_assays
+from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
-from skilljuror.pipeline.reporting import report_study
+from skilljuror.pipeline.ingestion.trials import ingest_trials
+from skilljuror.pipeline.lookup import report_study
 from tests.pipeline.test_run import edit, make_study
 from tests.support.bundle_corpus import write
 
@@ -59,7 +59,7 @@ def test_a_build_that_was_measured_beforehand_keeps_its_assay(tmp_path):
     study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
     build = StudyFolder(out).build("tea")
     build_source(tmp_path / "brew", build, variants=["baseline"])
-    (record,) = keep_assays({build: None}, Planting(sites=3)).values()
+    (record,) = keep_assays({build: None}, AssaySettings(sites=3)).values()
     run_study(study, out)
     assert load_build(build) == record
 

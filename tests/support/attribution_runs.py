@@ -4,6 +4,7 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
 from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.parsers.read import traits_of
 
 ROOT = "/root/.claude/skills"
 BUNDLE = f"{ROOT}/ledger"
@@ -49,6 +50,7 @@ def run_of(*calls: ToolCall, messages: tuple[Message, ...] = (), **more) -> Traj
         Step("main", number, call.line, calls=(call,)) for number, call in enumerate(calls, 1)
     )
     known = {"format": "claude-session", "cwd": "/srv/app", "home": "/root", **more}
+    known.setdefault("traits", traits_of(known.get("agent") or known["format"]))
     return Trajectory(
         trajectory="t1", files=("log.jsonl",), steps=steps, messages=messages, **known
     )

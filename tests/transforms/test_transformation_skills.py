@@ -20,7 +20,7 @@ from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source
-from skilljuror.pipeline.construction.engine import SKILLS
+from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.placeholders import PlaceholderFile
 from skilljuror.transforms.llm.prompts import load_prompt

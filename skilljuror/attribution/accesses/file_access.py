@@ -1,20 +1,19 @@
-"""What a call asks for, before anybody knows which resource that is."""
+"""An access: what a call asks for, before anybody knows which resource that is."""
 
 from msgspec import Struct
 
-from skilljuror.attribution.accesses.line_selection import WHOLE, View
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.models.events import EventKind, Via
 
-PRINTS = "prints"
-"""Note of an access that stands for any other command with an output of its own."""
+OTHER_OUTPUT = "prints"
+"""Note of a pathless access: some other command prints here, so the output is not one file's alone."""
 
-MAYBE = "maybe"
+UNCERTAIN = "maybe"
 """Note of an access that may not have happened: a text echoed where something else failed, a module
 that is one of several."""
 
-
-SIFTED = "sifted"
-"""Note of a search in what another program printed of a file."""
+FILTERED = "sifted"
+"""Note of a search in what an earlier program of the pipeline printed of a file."""
 
 
 class Access(Struct, frozen=True, gc=False):
@@ -26,24 +25,24 @@ class Access(Struct, frozen=True, gc=False):
     """What happens to it."""
     via: Via = "shell"
     """How."""
-    view: View = WHOLE
+    selection: LineSelection = WHOLE_FILE
     """Lines asked for (read)."""
     shown: bool = True
     """Whether what it prints reaches the model."""
     glob: bool = False
     """The path is a glob."""
-    strict: bool = False
+    bundle_files_only: bool = False
     """Counts only if the path is a file of a bundle (an operand of an unknown program)."""
-    proof: bool = False
-    """Part of the path is not known: counts only where the output shows the file."""
+    needs_evidence: bool = False
+    """Part of the path, or which of several files, is not known: counts only where the output shows it."""
     text: str = ""
     """The piece of the command that says so."""
     note: str = ""
     """What is peculiar about it."""
     pipeline: int = 0
     """Which pipeline of the command it belongs to."""
-    before: str = ""
-    """Text that an `echo` prints: a mark between the outputs around it."""
+    printed: str = ""
+    """Text that an `echo` prints: it separates the outputs around it."""
     written: str | None = None
     """Text written (write), where it is known."""
     source: str | None = None

@@ -24,7 +24,7 @@ WHOLE_READERS: dict[str, frozenset[str]] = {
     "pr": frozenset(),
 }  # fmt: skip
 """Programs that print whole files, with their options that take a value."""
-PICKERS: dict[str, tuple[frozenset[str], int]] = {
+PARTIAL_READERS: dict[str, tuple[frozenset[str], int]] = {
     "cut": (frozenset({"-d", "-f", "-c", "-b"}), 0),
     "sort": (frozenset({"-k", "-t", "-o"}), 0),
     "uniq": (frozenset({"-f", "-s", "-w"}), 0),
@@ -46,13 +46,13 @@ PICKERS: dict[str, tuple[frozenset[str], int]] = {
 
 `tr` takes no files at all.
 """
-NAMERS = frozenset(
+METADATA_PROGRAMS = frozenset(
     {"ls", "tree", "stat", "file", "wc", "du", "md5sum", "sha256sum", "sha1sum",
      "shasum", "realpath", "readlink", "exa", "eza", "lsd", "dir", "Get-ChildItem", "gci",
      "fd", "fdfind", "find", "cksum"}
 )  # fmt: skip
 """Programs that print names, sizes or digests but no content."""
-SILENT = frozenset(
+NON_READERS = frozenset(
     {":", "git", "echo", "printf", "cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "rm",
      "touch", "ln", "set", "unset", "alias", "which", "whereis", "kill", "sleep", "true", "false", "exit",
      "return", "basename", "dirname", "read", "for", "case", "source-highlight", "tmux", "screen",
@@ -65,8 +65,8 @@ FILTERS = frozenset(
     {"cat", "less", "more", "sort", "uniq", "cut", "tr", "column", "fold", "tee", "nl", "tac", "rev",
      "expand", "iconv", "fmt", "jq", "yq", "paste", "strings", "pr", "bat", "batcat", "glow"}
 )  # fmt: skip
-TAKES_ALL = frozenset({"cat", "less", "more", "tee", "nl", "bat", "batcat", "fold", "expand"})
-QUIET = frozenset(
+PASS_THROUGH = frozenset({"cat", "less", "more", "tee", "nl", "bat", "batcat", "fold", "expand"})
+NO_OUTPUT = frozenset(
     {"cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "cp", "mv", "rm", "touch", "ln",
      "set", "unset", "alias", "sleep", "true", "false", "exit", "return", "read", "test", "[", "[[", "trap",
      "wait", "kill", "source", ".", ":", "tee", "install"}

@@ -7,12 +7,10 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.accesses.line_selection import WHOLE
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
 from skilljuror.attribution.paths import expand_home, is_glob, join
-from skilljuror.attribution.python.dataflow import prints_input
-from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.python.known_functions import COMMON
+from skilljuror.attribution.python.file_accesses import LIBRARIES, prints_input, python_accesses
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.simple_command import Command
 from skilljuror.attribution.shell.wrappers import SHELLS
@@ -103,7 +101,13 @@ def _line_by_line(
     if family not in {"perl", "ruby"} or not set(letters) & set("np"):
         return _handed(files, command, home)
     kind: EventKind = "edit" if "i" in letters else "read"
-    base = Access("", kind, view=WHOLE.pick(), text=command.text[:160], pipeline=command.pipeline)
+    base = Access(
+        "",
+        kind,
+        selection=WHOLE_FILE.filtered(),
+        text=command.text[:160],
+        pipeline=command.pipeline,
+    )
     return [
         replace(base, path=join(command.cwd, expand_home(word.text, home)), glob=word.glob)
         for word in files
@@ -113,9 +117,9 @@ def _line_by_line(
 def _inline(family: str, code: str, command: Command, home: str | None) -> list[Access]:
     if family == "python":
         folders = _search_path(command)
-        found = python_accesses(code, command.cwd, home, folders, environment=command.assigns)
+        found = python_accesses(code, command.cwd, home, folders)
     else:
-        found = quoted_accesses(code, command.cwd, home, command.assigns)
+        found = quoted_accesses(code, command.cwd, home, command.environment)
     return [_placed(one, command) for one in found]
 
 
@@ -126,19 +130,19 @@ def _placed(access: Access, command: Command) -> Access:
 def _module(words: list[Word], command: Command, home: str | None) -> list[Access]:
     if words[0].text == "json.tool":
         return [
-            replace(one, shown=True, note="", view=WHOLE.pick())
+            replace(one, shown=True, note="", selection=WHOLE_FILE.filtered())
             for one in _handed(words[1:], command, home)
         ]
     name = words[0].text.partition(".")[0]
     if name in _RUN_BY_MODULE:
         at = next((at for at, word in enumerate(words[1:], 1) if word.text[:1] != "-"), None)
         return _script(words[at:], command, home) if at else []
-    if name in COMMON or name in sys.stdlib_module_names:
+    if name in LIBRARIES or name in sys.stdlib_module_names:
         return _handed(words[1:], command, home)
     path = words[0].text.replace(".", "/") + ".py"
     folders = [*_search_path(command), command.cwd or ""]
     found = [
-        Access(join(folder, path), "exec", strict=True, text=command.text[:160], pipeline=command.pipeline)
+        Access(join(folder, path), "exec", bundle_files_only=True, text=command.text[:160], pipeline=command.pipeline)
         for folder in folders
     ]  # fmt: skip
     return [*found, *_handed(words[1:], command, home)]
@@ -166,7 +170,7 @@ def _handed(words: list[Word], command: Command, home: str | None) -> list[Acces
                     join(command.cwd, expand_home(text, home)),
                     "read",
                     shown=False,
-                    strict=True,
+                    bundle_files_only=True,
                     text=command.text[:160],
                     note=f"handed to {command.name}",
                     pipeline=command.pipeline,
@@ -176,7 +180,7 @@ def _handed(words: list[Word], command: Command, home: str | None) -> list[Acces
 
 
 def _search_path(command: Command) -> list[str]:
-    entries = command.assigns.get("PYTHONPATH", "").split(":")
+    entries = command.environment.get("PYTHONPATH", "").split(":")
     return [join(command.cwd, entry) for entry in entries if entry and "\0" not in entry]
 
 

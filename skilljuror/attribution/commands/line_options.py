@@ -3,7 +3,12 @@
 import re
 from itertools import pairwise
 
-from skilljuror.attribution.accesses.line_selection import WHOLE, View, awk_view, sed_view
+from skilljuror.attribution.accesses.line_selection import (
+    WHOLE_FILE,
+    LineSelection,
+    awk_selection,
+    sed_selection,
+)
 from skilljuror.attribution.accesses.programs import WHOLE_READERS
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.simple_command import Command
@@ -13,7 +18,7 @@ _ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
 _COUNTS = frozenset({"-n", "-c", "--lines", "--bytes"})
 """Options of `head` and `tail` that take a number, which may be below 0."""
 
-Range = tuple[list[Word], View]
+Range = tuple[list[Word], LineSelection]
 """Files, and the lines asked of each."""
 
 
@@ -55,9 +60,9 @@ def whole_range(command: Command) -> Range:
     files = operands_of(command, WHOLE_READERS[command.name])
     span = option_of(command, "-r", "--line-range") if command.name.startswith("bat") else None
     if span is None or ":" not in span:
-        return files, WHOLE
+        return files, WHOLE_FILE
     first, _, last = span.partition(":")
-    return files, View(spans=((_number(first) or 1, _number(last)),))
+    return files, LineSelection(ranges=((_number(first) or 1, _number(last)),))
 
 
 def end_range(command: Command, *, tail: bool) -> Range:
@@ -75,21 +80,21 @@ def end_range(command: Command, *, tail: bool) -> Range:
     files = operands_of(command, _COUNTS)
     if tail and files and files[0].text.startswith("+"):
         asked, files = files[0].text, files[1:]
-    return files, _end_view(command, asked, tail=tail)
+    return files, _end_selection(command, asked, tail=tail)
 
 
-def _end_view(command: Command, asked: str | None, *, tail: bool) -> View:
+def _end_selection(command: Command, asked: str | None, *, tail: bool) -> LineSelection:
     if option_of(command, "-c", "--bytes") is not None:
-        return View(cut=True) if not tail else View(picked=True)
+        return LineSelection(cut=True) if not tail else LineSelection(by_content=True)
     text = asked or "10"
     count = _number(text.lstrip("+-")) or 0
     if not tail:
-        return WHOLE.head(-count if text.startswith("-") else count)
-    return WHOLE.since(max(count, 1)) if text.startswith("+") else WHOLE.tail(count)
+        return WHOLE_FILE.head(-count if text.startswith("-") else count)
+    return WHOLE_FILE.since(max(count, 1)) if text.startswith("+") else WHOLE_FILE.tail(count)
 
 
-def sed_range(command: Command) -> tuple[list[Word], View | None]:
-    """`sed`; without a view where it changes the files in place."""
+def sed_range(command: Command) -> tuple[list[Word], LineSelection | None]:
+    """`sed`; without a selection where it changes the files in place."""
     options = [w.text for w in command.arguments if w.text.startswith("-") and len(w.text) > 1]
     in_place = any(
         o.startswith(("-i", "--in-place")) or (o[1] != "-" and "i" in o[1:]) for o in options
@@ -105,8 +110,8 @@ def sed_range(command: Command) -> tuple[list[Word], View | None]:
         scripts, operands = [operands[0].text], operands[1:]
     if in_place:
         return operands, None
-    view = sed_view(";".join(scripts), silent=silent)
-    return operands, WHOLE if view is None else view
+    selection = sed_selection(";".join(scripts), silent=silent)
+    return operands, WHOLE_FILE if selection is None else selection
 
 
 def _scripts(command: Command) -> list[str]:
@@ -122,18 +127,18 @@ def _scripts(command: Command) -> list[str]:
 def awk_range(command: Command) -> Range:
     """`awk`: the program says which lines, as far as their numbers do."""
     operands = operands_of(command, frozenset({"-F", "-v", "-f"}))
-    return operands[1:], awk_view(operands[0].text if operands else "")
+    return operands[1:], awk_selection(operands[0].text if operands else "")
 
 
 def content_range(command: Command) -> Range:
     """PowerShell's `Get-Content -TotalCount 5 a` and `Select-Object -First 5`."""
     first = option_of(command, "-TotalCount", "-Head", "-First")
     last = option_of(command, "-Tail", "-Last")
-    view = WHOLE
+    selection = WHOLE_FILE
     if first is not None:
-        view = WHOLE.head(_number(first) or 0)
+        selection = WHOLE_FILE.head(_number(first) or 0)
     elif last is not None:
-        view = WHOLE.tail(_number(last) or 0)
+        selection = WHOLE_FILE.tail(_number(last) or 0)
     valued = {
         "-TotalCount",
         "-Head",
@@ -145,4 +150,4 @@ def content_range(command: Command) -> Range:
         "-Skip",
     }
     files = operands_of(command, frozenset(valued))
-    return ([] if command.name == "Select-Object" else files), view
+    return ([] if command.name == "Select-Object" else files), selection

@@ -11,15 +11,15 @@ from itertools import groupby
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.accesses.file_access import MAYBE, PRINTS, SIFTED, Access
-from skilljuror.attribution.accesses.line_selection import WHOLE, View
+from skilljuror.attribution.accesses.file_access import FILTERED, OTHER_OUTPUT, UNCERTAIN, Access
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.attribution.accesses.programs import (
     FILTERS,
-    NAMERS,
-    PICKERS,
-    QUIET,
-    SILENT,
-    TAKES_ALL,
+    METADATA_PROGRAMS,
+    NO_OUTPUT,
+    NON_READERS,
+    PARTIAL_READERS,
+    PASS_THROUGH,
     WHOLE_READERS,
 )
 from skilljuror.attribution.commands.apply_patch import patch_accesses
@@ -68,7 +68,7 @@ class Pipeline(Struct):
         last = commands[-1]
         found = [*self.done, *self.stream]
         if not any(one.shown and one.kind != "mention" for one in found) and _may_print(last):
-            found.append(Access("", "mention", note=PRINTS, pipeline=last.pipeline))
+            found.append(Access("", "mention", note=OTHER_OUTPUT, pipeline=last.pipeline))
         return found
 
     def _step(self, command: Command) -> None:
@@ -79,7 +79,7 @@ class Pipeline(Struct):
             self._search(command)
         elif is_interpreter(command):
             self._interpret(command)
-        elif command.name in NAMERS:
+        elif command.name in METADATA_PROGRAMS:
             self._names(command)
         elif command.words:
             self._unknown(command)
@@ -94,22 +94,26 @@ class Pipeline(Struct):
             path=self.path(command, word.text),
             kind=kind,
             glob=word.glob,
-            proof=word.glob and not word.known,
+            needs_evidence=word.glob and not word.known,
             shown=not command.captured,
             text=command.text[:160],
             pipeline=command.pipeline,
         )
         return replace(base, **more)
 
-    def read(self, command: Command, files: Iterable[Word], view: View) -> None:
+    def read(self, command: Command, files: Iterable[Word], selection: LineSelection) -> None:
         """Print files, or narrow down what comes in when there are none."""
         operands = [word for word in files if word.text not in {"-", "/dev/stdin"}]
         operands.extend(r.target for r in command.redirects if r.op == "<")
         if operands:
             self.hide()
-            self.stream = [self.access(command, word, "read", view=view) for word in operands]
-        elif not view.whole:
-            self.stream = [replace(one, view=one.view.narrowed(view)) for one in self.stream]
+            self.stream = [
+                self.access(command, word, "read", selection=selection) for word in operands
+            ]
+        elif not selection.whole:
+            self.stream = [
+                replace(one, selection=one.selection.narrowed(selection)) for one in self.stream
+            ]
 
     def hide(self) -> None:
         """What flows in goes no further."""
@@ -125,11 +129,12 @@ class Pipeline(Struct):
         if files:
             self.hide()
             self.stream = [
-                self.access(command, word, "search", view=WHOLE.pick()) for word in files
+                self.access(command, word, "search", selection=WHOLE_FILE.filtered())
+                for word in files
             ]
             return
         self.stream = [
-            replace(one, kind="search", view=one.view.pick(), note=SIFTED)
+            replace(one, kind="search", selection=one.selection.filtered(), note=FILTERED)
             if one.kind == "read"
             else one
             for one in self.stream
@@ -138,7 +143,7 @@ class Pipeline(Struct):
     def _interpret(self, command: Command) -> None:
         fed = [one for one in self.stream if one.kind == "read"]
         if fed and passes_input(command):
-            self.stream = [replace(one, view=one.view.pick()) for one in fed]
+            self.stream = [replace(one, selection=one.selection.filtered()) for one in fed]
             return
         self.hide()
         if command.heredoc is None and self.fed is not None:
@@ -150,7 +155,7 @@ class Pipeline(Struct):
                 self.access(command, r.target, "exec") for r in command.redirects if r.op == "<"
             )
         if fed and reads_input(command) and command.heredoc is None:
-            ran = [replace(one, kind="exec", view=WHOLE) for one in fed]
+            ran = [replace(one, kind="exec", selection=WHOLE_FILE) for one in fed]
             self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
         ran = [replace(one, shown=one.shown and not command.captured) for one in ran]
         self._pass_on(ran, piped=command.ended_by in {"|", "|&"})
@@ -159,11 +164,11 @@ class Pipeline(Struct):
         """What code prints of files flows on, as what it runs prints."""
         for one in ran:
             flows = piped and one.shown
-            if flows and one.kind == "read" and not one.proof:
+            if flows and one.kind == "read" and not one.needs_evidence:
                 self.stream.append(one)
             else:
                 piece = flows and one.kind == "exec"
-                self.done.append(replace(one, view=WHOLE.pick()) if piece else one)
+                self.done.append(replace(one, selection=WHOLE_FILE.filtered()) if piece else one)
 
     def _names(self, command: Command) -> None:
         operands = operands_of(command, frozenset({"-I", "-L", "-maxdepth", "--depth"}))
@@ -184,7 +189,7 @@ class Pipeline(Struct):
         if "/" in program.text:
             self.done.append(self.access(command, program, "exec"))
         self.hide()
-        if command.name in SILENT:
+        if command.name in NON_READERS:
             return
         note = f"handed to {command.name}"
         for word in operands_of(command, frozenset()):
@@ -192,7 +197,9 @@ class Pipeline(Struct):
             if "/" in text and not word.glob:
                 named = Word(text.lstrip("@"))
                 self.done.append(
-                    self.access(command, named, "read", shown=False, strict=True, note=note)
+                    self.access(
+                        command, named, "read", shown=False, bundle_files_only=True, note=note
+                    )
                 )
 
     def _redirects(self, command: Command) -> None:
@@ -203,7 +210,7 @@ class Pipeline(Struct):
         written = command.heredoc
         if written is None and command.name in {"echo", "printf"}:
             written = printed_text(command)
-        opens = not is_interpreter(command) and command.name not in FILTERS | NAMERS
+        opens = not is_interpreter(command) and command.name not in FILTERS | METADATA_PROGRAMS
         for redirect in command.redirects:
             word = redirect.target
             if _leaves_the_screen(redirect):
@@ -213,12 +220,14 @@ class Pipeline(Struct):
                     self.done.append(_copied(copy, source))
                 source = None
             elif redirect.op == "<" and opens:
-                self.done.append(self.access(command, word, "read", shown=False, strict=True))
+                self.done.append(
+                    self.access(command, word, "read", shown=False, bundle_files_only=True)
+                )
 
 
 def _copied(written: Access, source: Access | None) -> Access:
     """What is written of a file: all of it, or the lines that were asked for."""
-    return replace(written, source=source.path, view=source.view) if source else written
+    return replace(written, source=source.path, selection=source.selection) if source else written
 
 
 def _leaves_the_screen(redirect: Redirect) -> bool:
@@ -229,13 +238,13 @@ def _leaves_the_screen(redirect: Redirect) -> bool:
 
 def _unseen(access: Access) -> Access:
     """An access whose text goes no further; `cat file | grep … | wc -l` has read the file."""
-    read = access.kind == "search" and access.note == SIFTED
+    read = access.kind == "search" and access.note == FILTERED
     return replace(access, kind="read" if read else access.kind, shown=False)
 
 
 def _may_print(command: Command) -> bool:
     """Whether a command that is not known to be a read may have an output of its own."""
-    quiet = not command.words or command.name in QUIET or command.captured
+    quiet = not command.words or command.name in NO_OUTPUT or command.captured
     echoed = command.name in {"echo", "printf"}
     return not (quiet or echoed or any(one.output for one in command.redirects))
 
@@ -253,11 +262,11 @@ def _tail(pipeline: Pipeline, command: Command) -> None:
 
 
 def _sed(pipeline: Pipeline, command: Command) -> None:
-    files, view = sed_range(command)
-    if view is None:
+    files, selection = sed_range(command)
+    if selection is None:
         pipeline.done.extend(pipeline.access(command, word, "edit") for word in files)
     else:
-        pipeline.read(command, files, view)
+        pipeline.read(command, files, selection)
 
 
 def _awk(pipeline: Pipeline, command: Command) -> None:
@@ -277,9 +286,11 @@ def _make(pipeline: Pipeline, command: Command) -> None:
 
 
 def _picker(pipeline: Pipeline, command: Command) -> None:
-    valued, skip = PICKERS[command.name]
+    valued, skip = PARTIAL_READERS[command.name]
     files = operands_of(command, valued)[skip:]
-    pipeline.read(command, files, WHOLE if command.name in TAKES_ALL else WHOLE.pick())
+    pipeline.read(
+        command, files, WHOLE_FILE if command.name in PASS_THROUGH else WHOLE_FILE.filtered()
+    )
 
 
 def _tee(pipeline: Pipeline, command: Command) -> None:
@@ -297,7 +308,9 @@ def _copy(pipeline: Pipeline, command: Command) -> None:
         return
     target = operands[-1]
     for word in operands[:-1]:
-        source = pipeline.access(command, word, "read", shown=False, strict=True, note="copied")
+        source = pipeline.access(
+            command, word, "read", shown=False, bundle_files_only=True, note="copied"
+        )
         if command.name == "mv":
             source = replace(source, kind="edit", note="moved")
         pipeline.done.append(source)
@@ -343,15 +356,15 @@ def _echo(pipeline: Pipeline, command: Command) -> None:
     pipeline.hide()
     said = "" if command.captured else printed_text(command)
     if said:
-        note = MAYBE if command.guarded else ""
-        mark = Access("", "mention", before=said, note=note, pipeline=command.pipeline)
+        note = UNCERTAIN if command.guarded else ""
+        mark = Access("", "mention", printed=said, note=note, pipeline=command.pipeline)
         pipeline.done.append(mark)
 
 
 _Handler = Callable[[Pipeline, Command], None]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(WHOLE_READERS, _whole),
-    **dict.fromkeys(PICKERS, _picker),
+    **dict.fromkeys(PARTIAL_READERS, _picker),
     "head": _head,
     "tail": _tail,
     "sed": _sed,

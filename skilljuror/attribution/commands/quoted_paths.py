@@ -41,9 +41,9 @@ def quoted_accesses(
             continue
         path = join(cwd, expand_home(match[2], home))
         if _LOADS.search(before):
-            found.append(Access(path, "import", via="shell", strict=True))
+            found.append(Access(path, "import", via="shell", bundle_files_only=True))
         elif _READS.search(before) or _goes_into(before, read):
-            found.append(Access(path, "read", via="shell", strict=True))
+            found.append(Access(path, "read", via="shell", bundle_files_only=True))
     return found
 
 
@@ -78,4 +78,6 @@ def _child(line: str, cwd: str | None, home: str | None) -> list[Access]:
     script = next((word for word in words if "/" in word and "." in word.rpartition("/")[2]), None)
     if script is None:
         return []
-    return [Access(join(cwd, expand_home(script, home)), "exec", via="shell", strict=True)]
+    return [
+        Access(join(cwd, expand_home(script, home)), "exec", via="shell", bundle_files_only=True)
+    ]

@@ -1,4 +1,4 @@
-"""What `echo` and `printf` print: marks between the outputs of other commands."""
+"""What `echo` and `printf` print: lines that separate the outputs of other commands."""
 
 import re
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ def _unescaped(text: str) -> str:
     return text.replace("\\n", "\n").replace("\\t", "\t")
 
 
-def mark_of(said: str) -> str:
+def separator_line(said: str) -> str:
     """The last line of a printed text; "" where too little of it is known to find it again."""
     last = next((line.strip() for line in reversed(said.split("\n")) if line.strip()), "")
     return last if len(last.replace(_UNKNOWN, "").strip()) >= _TOLD or _UNKNOWN not in last else ""
 
 
-def places_of(mark: str, lines: Sequence[str]) -> list[int]:
+def lines_matching(mark: str, lines: Sequence[str]) -> list[int]:
     """The lines that are the mark; an unknown piece of it may be anything."""
     if _UNKNOWN not in mark:
         return [at for at, line in enumerate(lines) if line == mark]

@@ -44,7 +44,7 @@ class _Place(Struct):
     before: str | None = None
 
 
-class Shell(Struct):
+class ShellReader(Struct):
     """Reads shell texts with one set of variables."""
 
     cwd: str | None = None
@@ -135,7 +135,7 @@ class Shell(Struct):
         command = Command(
             words=tuple(words),
             cwd=place.cwd,
-            assigns={
+            environment={
                 name: value[0].text
                 for name, value in {**self._exported(), **assigns}.items()
                 if value
@@ -287,7 +287,9 @@ class Shell(Struct):
         """What `$(…)` gives, for the few commands whose output is a path."""
         if self.depth >= DEPTH:
             return [Word("", known=False)]
-        inner = Shell(place.cwd, self.home, self.variables, captured=True, depth=self.depth + 1)
+        inner = ShellReader(
+            place.cwd, self.home, self.variables, captured=True, depth=self.depth + 1
+        )
         inner.exported = self.exported
         inner.pipelines = self.pipelines + 1
         found = inner.read(text)
@@ -320,4 +322,4 @@ def _held(value: Word) -> Word:
 
 def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:
     """The simple commands of a shell text that runs in `cwd`."""
-    return Shell(cwd, home).read(text)
+    return ShellReader(cwd, home).read(text)

@@ -26,7 +26,7 @@ class Command(Struct, frozen=True, gc=False):
 
     words: tuple[Word, ...]
     cwd: str | None
-    assigns: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
     redirects: tuple[Redirect, ...] = ()
     pipeline: int = 0
     captured: bool = False

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.printed_text import printed_text
 from skilljuror.attribution.shell.produced_paths import REACH, listing, produced
-from skilljuror.attribution.shell.reader import DEPTH, Shell
+from skilljuror.attribution.shell.reader import DEPTH, ShellReader
 from skilljuror.attribution.shell.simple_command import Command
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
@@ -158,9 +158,9 @@ def _reread(
 ) -> list[Command]:
     """The inner script's commands; streams of the outer command end up on the last of them.
     `given` are its own name and arguments, `$0` and on."""
-    shell = Shell(command.cwd, home, captured=command.captured, depth=depth + 1)
-    shell.variables = {name: (Word(value),) for name, value in command.assigns.items()}
-    shell.exported.update(command.assigns)
+    shell = ShellReader(command.cwd, home, captured=command.captured, depth=depth + 1)
+    shell.variables = {name: (Word(value),) for name, value in command.environment.items()}
+    shell.exported.update(command.environment)
     shell.variables.update({"0": given[:1]} if given else {})
     shell.give(given[1:])
     inner = shell.read(script)
@@ -182,14 +182,14 @@ def _prefixed(command: Command) -> list[Command] | None:
     rest = _after_prefix(command)
     if rest is None:
         return None
-    assigns = dict(command.assigns)
+    environment = dict(command.environment)
     while rest and "=" in rest[0].text and rest[0].text.partition("=")[0].isidentifier():
         name, _, value = rest[0].text.partition("=")
-        assigns[name] = value
+        environment[name] = value
         rest = rest[1:]
     if command.name in _OPERAND_FIRST and rest:
         rest = rest[1:]
-    return [replace(command, words=rest, assigns=assigns)] if rest else None
+    return [replace(command, words=rest, environment=environment)] if rest else None
 
 
 def _after_prefix(command: Command) -> tuple[Word, ...] | None:

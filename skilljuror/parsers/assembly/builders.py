@@ -1,16 +1,18 @@
-"""A run under construction: formats feed records in, `freeze` gives the Trajectory.
+"""A run under construction: a parser adds what it reads, `build` gives the Trajectory.
 
 Calls and their results are joined by call id in file order, never along parent links,
 which lose the results of parallel calls (formats.md §4.1).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import (
+    Action,
     Message,
     MessageKind,
     OfferedSkill,
@@ -21,9 +23,11 @@ from skilljuror.models.trajectory import (
     Usage,
 )
 from skilljuror.parsers.assembly.tool_calls import call_fields
+from skilljuror.parsers.base import Parser
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 MAIN = "main"
+"""What the main agent of a run is called; sub-agents have the ids of their log."""
 
 
 class CallBuilder:
@@ -42,6 +46,12 @@ class CallBuilder:
         self.sub_agent: str | None = None
         """Id of the sub-agent it started."""
         self.result: ToolResult | None = None
+
+    @property
+    def action(self) -> Action:
+        """What kind of thing the call does."""
+        action: Action = self.fields["action"]
+        return action
 
     def build(self) -> ToolCall:
         """The call as a record."""
@@ -111,14 +121,14 @@ class TrajectoryBuilder:
         self._counts: Counter[str] = Counter()
         self._calls: dict[str, CallBuilder] = {}
 
-    def include_time(self, moment: float | None) -> None:
-        """Stretch the run over a moment."""
-        if moment is None:
+    def include_time(self, timestamp: float | None) -> None:
+        """Let the run begin no later, and end no earlier, than a record that was written then."""
+        if timestamp is None:
             return
-        if self.started_at is None or moment < self.started_at:
-            self.started_at = moment
-        if self.finished_at is None or moment > self.finished_at:
-            self.finished_at = moment
+        if self.started_at is None or timestamp < self.started_at:
+            self.started_at = timestamp
+        if self.finished_at is None or timestamp > self.finished_at:
+            self.finished_at = timestamp
 
     def add_step(self, agent: str, line: int, timestamp: float | None = None) -> StepBuilder:
         """Begin a new step of an agent."""
@@ -191,19 +201,32 @@ class TrajectoryBuilder:
         ]
 
     def add_diagnostics(self, lines: JsonLines) -> None:
-        """Take over what was odd about a file."""
+        """Take over what could not be read of a file."""
         self.skipped.update(lines.skipped)
         self.warnings.extend(lines.warnings)
         self.complete = self.complete and lines.complete
 
-    def build(self, **known: Any) -> Trajectory:
-        """The run as a record; `known` are further fields of Trajectory."""
+    def build(
+        self,
+        parser: Parser,
+        files: Sequence[Path],
+        *,
+        trajectory: str,
+        usage: Usage | None = None,
+        **fields: Any,
+    ) -> Trajectory:
+        """The run as a record: `usage` is what the log states of it, None for the sum of its steps;
+        `fields` are further ones of Trajectory."""
         counts: Counter[str] = Counter()
         steps = []
         for step in self.steps:
             counts[step.agent] += 1
             steps.append(step.build(counts[step.agent]))
         return Trajectory(
+            trajectory=trajectory,
+            format=parser.format,
+            files=tuple(map(str, files)),
+            usage=usage or total_usage(step.usage for step in self.steps),
             steps=tuple(steps),
             messages=tuple(self.messages),
             offered=None if self.offered is None else tuple(self.offered.values()),
@@ -214,7 +237,7 @@ class TrajectoryBuilder:
             skipped=dict(sorted(self.skipped.items())),
             warnings=tuple(self.warnings),
             complete=self.complete,
-            **known,
+            **{"agent": parser.agent, "traits": parser.traits, **fields},
         )
 
 
@@ -223,24 +246,13 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     known = [usage for usage in usages if usage is not None]
     if not known:
         return None
-    return Usage(
-        input=_sum(usage.input for usage in known),
-        cache_write=_sum(usage.cache_write for usage in known),
-        cache_read=_sum(usage.cache_read for usage in known),
-        output=_sum(usage.output for usage in known),
-        reasoning=_sum(usage.reasoning for usage in known),
-        cost_usd=_sum_cost(usage.cost_usd for usage in known),
-    )
+    columns = {name: [getattr(usage, name) for usage in known] for name in Usage.__struct_fields__}
+    return Usage(**{name: _sum(values) for name, values in columns.items()})
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _sum_cost(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _sum(values: Iterable[Any]) -> Any:
+    stated = [value for value in values if value is not None]
+    return sum(stated) if stated else None
 
 
 def ends_with_answer(run: TrajectoryBuilder) -> bool:
@@ -249,9 +261,11 @@ def ends_with_answer(run: TrajectoryBuilder) -> bool:
     A note of the harness after it (an interruption, a local command) closes it too.
     """
     steps = [step for step in run.steps if step.agent == MAIN]
-    later = [one for one in run.messages if one.agent == MAIN and one.step == len(steps)]
+    later = [
+        message for message in run.messages if message.agent == MAIN and message.step == len(steps)
+    ]
     if later and later[-1].kind == "other":
         return True
-    if not steps or any(one.kind == "prompt" for one in later):
+    if not steps or any(message.kind == "prompt" for message in later):
         return False
     return not steps[-1].calls

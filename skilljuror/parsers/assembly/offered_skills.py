@@ -10,9 +10,9 @@ _NAME = re.compile(r"<name>([^<\n]*)</name>")
 _PLACE = re.compile(r"<location>([^<\n]*)</location>")
 
 
-def add_available_skills(run: TrajectoryBuilder, shown: str) -> bool:
+def add_available_skills(run: TrajectoryBuilder, text: str) -> bool:
     """Offer the skills of an `<available_skills>` block; False when the text has none."""
-    block = _BLOCK.search(shown)
+    block = _BLOCK.search(text)
     if block is None:
         return False
     skills = []

@@ -5,8 +5,9 @@ It is a conversion: where a native log of the same run exists, that one is bette
 
 import re
 from collections.abc import Iterable, Iterator
+from glob import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 
@@ -19,33 +20,27 @@ from skilljuror.parsers.assembly.builders import (
     TrajectoryBuilder,
     total_usage,
 )
-from skilljuror.parsers.atif.continuations import file_beside, order_parts
-from skilljuror.parsers.atif.inline_calls import inline_calls
+from skilljuror.parsers.atif.continuations import continuation, file_beside, order_parts
+from skilljuror.parsers.atif.dialects import DIALECTS, PLAIN, add_user_message, is_compaction
 from skilljuror.parsers.atif.token_usage import usage_of_metrics, usage_of_run
-from skilljuror.parsers.atif.tool_results import (
-    add_system_message,
-    add_user_message,
-    call_id_of,
-    is_compaction,
-    match_results,
-    read_result,
-)
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.atif.tool_results import ObservationResult, call_id_of, match_results
+from skilljuror.parsers.base import LogKind, Parser, SessionLink, Source
 from skilljuror.parsers.claude_code.skill_bodies import SkillBodies
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
 from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 from skilljuror.parsers.raw_logs.jsonl import file_key
+from skilljuror.parsers.read import traits_of
 
 _CONTINUATION = re.compile(r"\.cont-\d+$")
 _SUMMARIES = re.compile(r"\.(summarization-\d+-\w+)$")
+_PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
 
 
-class Atif:
+class Atif(Parser):
     """Reads one document, its continuations and the sub-agents it embeds or names."""
 
-    format: ClassVar[str] = "atif"
-    native: ClassVar[int] = 2
+    kind = LogKind.INTERCHANGE
 
     def sniff(self, source: Source) -> bool:
         """An object with a schema_version that starts with ATIF-v."""
@@ -67,12 +62,14 @@ class Atif:
             reader.document(document, _agent_of(document.path), document.path in continued)
         session = as_string(main.get("session_id"))
         name = "/".join(filter(None, (session, as_string(main.get("trajectory_id")))))
+        agent = as_string(reader.agent.get("name"))
         yield run.build(
+            self,
+            paths,
             trajectory=name or file_key(source.path),
             session=session,
-            format=self.format,
-            files=tuple(map(str, paths)),
-            agent=as_string(reader.agent.get("name")),
+            agent=agent,
+            traits=traits_of(agent),
             agent_version=_known(reader.agent.get("version")),
             model=as_string(reader.agent.get("model_name")),
             cwd=_cwd(reader.agent),
@@ -82,6 +79,21 @@ class Atif:
                 in_parts=reader.embedded or len(documents) > 1,
             ),
         )
+
+    def session_link(self, source: Source) -> SessionLink | None:
+        """Parts have the name of the first with something behind it, or are named by another."""
+        path = source.path
+        part = _PART.match(path.stem)
+        return SessionLink(
+            str(path.parent / (part[1] if part else path.stem)),
+            path.stem if part else None,
+            continuation(path),
+            by_path=True,
+        )
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """Documents whose name begins with its own."""
+        return path.parent.glob(f"{escape(path.stem)}.*.json")
 
 
 def _load(path: Path) -> JsonDocument:
@@ -134,7 +146,7 @@ class _Reader:
     def __init__(self, run: TrajectoryBuilder, agent: dict[str, Any]) -> None:
         self.run = run
         self.agent = agent
-        self._program = as_string(agent.get("name")) or ""
+        self._dialect = DIALECTS.get(as_string(agent.get("name")) or "", PLAIN)
         self._bodies = SkillBodies(run)
         self.embedded = False
         """Whether a document holds a sub-agent."""
@@ -177,15 +189,15 @@ class _Reader:
         self._agent_step(element, agent, step, moment)
 
     def _message(self, element: JsonElement, agent: str, step: dict[str, Any]) -> None:
-        shown = text_of(step.get("message"))
-        if is_compaction(step, shown):
+        text = text_of(step.get("message"))
+        if is_compaction(step, text):
             self._compacted(agent)
-        if shown and step.get("source") == "system":
-            add_system_message(self.run, agent, element.line, shown, self._program)
-        elif shown:
-            add_user_message(self.run, self._bodies, agent, element.line, shown)
-        for given in _results(step):
-            self._unclaimed(element, agent, given)
+        if text and step.get("source") == "system":
+            self._dialect.add_system_text(self.run, agent, element.line, text)
+        elif text:
+            add_user_message(self.run, self._bodies, agent, element.line, text)
+        for result in _results(step):
+            self._unclaimed(element, agent, result)
 
     def _compacted(self, agent: str) -> None:
         """Note a compaction; a step that tells it and the file that goes on from it are one."""
@@ -195,70 +207,73 @@ class _Reader:
             self.run.compactions.pop()
 
     def _agent_step(
-        self, element: JsonElement, agent: str, step: dict[str, Any], moment: float | None
+        self, element: JsonElement, agent: str, members: dict[str, Any], timestamp: float | None
     ) -> None:
-        draft = self.run.add_step(agent, element.line, moment)
-        draft.model = as_string(step.get("model_name"))
-        draft.usage = usage_of_metrics(as_dict(step.get("metrics")))
-        results = _results(step)
-        if shown := text_of(step.get("message")):
-            draft.texts.append(shown)
-        if thought := text_of(step.get("reasoning_content")):
-            draft.reasoning.append(thought)
-        for given in as_list(step.get("tool_calls")):
-            self._call(element, draft, as_dict(given))
-        if shown and not draft.calls:
-            self._spoken(element, draft, shown, results)
+        step = self.run.add_step(agent, element.line, timestamp)
+        step.model = as_string(members.get("model_name"))
+        step.usage = usage_of_metrics(as_dict(members.get("metrics")))
+        results = _results(members)
+        if text := text_of(members.get("message")):
+            step.texts.append(text)
+        if reasoning := text_of(members.get("reasoning_content")):
+            step.reasoning.append(reasoning)
+        for call in as_list(members.get("tool_calls")):
+            self._call(element, step, as_dict(call))
+        if text and not step.calls:
+            self._inline_calls(element, step, text, results)
         if results:
-            self._observation(element, draft, results)
+            self._observation(element, step, results)
 
-    def _call(self, element: JsonElement, draft: StepBuilder, given: dict[str, Any]) -> None:
-        call_id = call_id_of(given.get("tool_call_id"))
-        name = as_string(given.get("function_name")) or "unknown"
+    def _call(self, element: JsonElement, step: StepBuilder, members: dict[str, Any]) -> None:
+        call_id = call_id_of(members.get("tool_call_id"))
+        name = as_string(members.get("function_name")) or "unknown"
         line = element.line_of(call_id)
-        call = self.run.add_call(draft, call_id, name, _arguments(given.get("arguments")), line)
-        if call.fields["action"] == "skill":
-            self._bodies.called(draft.agent, call)
+        call = self.run.add_call(step, call_id, name, _arguments(members.get("arguments")), line)
+        if call.action == "skill":
+            self._bodies.add_call(step.agent, call)
 
-    def _spoken(
-        self, element: JsonElement, draft: StepBuilder, shown: str, results: list[dict[str, Any]]
+    def _inline_calls(
+        self, element: JsonElement, step: StepBuilder, text: str, results: list[ObservationResult]
     ) -> None:
         """Calls that the message itself holds."""
+        if self._dialect.inline_calls is None:
+            return
         answer = text_of(results[0].get("content")) if results else None
-        draft.texts, calls = inline_calls(self._program, shown, answer)
+        texts, calls = self._dialect.inline_calls(text, answer)
+        step.texts = texts if calls else step.texts
         for name, arguments in calls:
-            self.run.add_call(draft, None, name, arguments, element.line)
+            self.run.add_call(step, None, name, arguments, element.line)
 
     def _observation(
-        self, element: JsonElement, draft: StepBuilder, results: list[dict[str, Any]]
+        self, element: JsonElement, step: StepBuilder, results: list[ObservationResult]
     ) -> None:
         """The results of a step: one that no call of it takes answers an earlier call, or nobody."""
-        answered, left = match_results(draft.calls, results)
-        for call, given in answered:
-            named = given.get("source_call_id") is not None
-            self._attach(call, given, element.line_of(call.call_id) if named else element.line)
-        for given in left:
-            earlier = self.run.find_call(call_id_of(given.get("source_call_id")))
+        answered, left = match_results(step.calls, results)
+        for call, result in answered:
+            by_id = result.get("source_call_id") is not None
+            self._attach(call, result, element.line_of(call.call_id) if by_id else element.line)
+        for result in left:
+            earlier = self.run.find_call(call_id_of(result.get("source_call_id")))
             if earlier is not None and earlier.result is None:
-                self._attach(earlier, given, element.line)
+                self._attach(earlier, result, element.line)
             else:
-                self._unclaimed(element, draft.agent, given)
+                self._unclaimed(element, step.agent, result)
 
-    def _attach(self, call: CallBuilder, given: dict[str, Any], line: int) -> None:
-        for ref in as_list(given.get("subagent_trajectory_ref"))[:1]:
-            ref = as_dict(ref)
+    def _attach(self, call: CallBuilder, result: ObservationResult, line: int) -> None:
+        for ref in map(as_dict, as_list(result.get("subagent_trajectory_ref"))[:1]):
             call.sub_agent = as_string(ref.get("trajectory_id")) or as_string(ref.get("session_id"))
-        call.result = read_result(self.run, self._program, call, given, line)
+        call.result = self._dialect.read_result(self.run, call, result, line)
 
-    def _unclaimed(self, element: JsonElement, agent: str, given: dict[str, Any]) -> None:
+    def _unclaimed(self, element: JsonElement, agent: str, result: ObservationResult) -> None:
         """What answers no call (the screen of a step without commands) reaches the next step."""
-        shown = text_of(given.get("content"))
-        if shown:
-            self.run.add_message(agent, "other", shown, element.line)
+        text = text_of(result.get("content"))
+        if text:
+            self.run.add_message(agent, "other", text, element.line)
 
 
-def _results(step: dict[str, Any]) -> list[dict[str, Any]]:
-    return [as_dict(given) for given in as_list(as_dict(step.get("observation")).get("results"))]
+def _results(members: dict[str, Any]) -> list[ObservationResult]:
+    observation = as_dict(members.get("observation"))
+    return [as_dict(result) for result in as_list(observation.get("results"))]
 
 
 def _arguments(given: Any) -> dict[str, Any]:

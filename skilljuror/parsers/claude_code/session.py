@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from glob import escape
 from heapq import merge
 from itertools import chain
 from math import inf
@@ -11,13 +12,9 @@ from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
-from skilljuror.parsers.assembly.builders import (
-    MAIN,
-    TrajectoryBuilder,
-    ends_with_answer,
-    total_usage,
-)
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, ends_with_answer
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
 from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
@@ -55,7 +52,7 @@ _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"}
 def session_record(head: bytes) -> dict[str, Any]:
     """The first record of a conversation in a file's head; {} when there is none."""
     for entry in chain(
-        parse_head(head).entries(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)
+        parse_head(head).objects(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)
     ):
         if (
             as_string(entry.get("sessionId"))
@@ -70,14 +67,15 @@ def _behind_bookkeeping(head: bytes) -> Iterator[dict[str, Any]]:
     """What stands behind more bookkeeping than is looked at one by one."""
     at = head.find(_PARENT) if head.startswith(_TYPE_FIRST) else -1
     if at >= 0:
-        yield from FileHead(head[head.rfind(b"\n", 0, at) + 1 :]).entries()
+        yield from FileHead(head[head.rfind(b"\n", 0, at) + 1 :]).objects()
 
 
-class ClaudeSession:
+class ClaudeSession(Parser):
     """Reads one session and the files of its sub-agents."""
 
-    format: ClassVar[str] = "claude-session"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("CLAUDE_CONFIG_DIR", ".claude", "projects")
 
     def sniff(self, source: Source) -> bool:
         """A conversation record with sessionId and uuid."""
@@ -87,12 +85,12 @@ class ClaudeSession:
         """One trajectory: the session's files in order, then its sub-agents'."""
         run = TrajectoryBuilder()
         reader = _Reader(run)
-        files = list(enumerate((source.path, *source.siblings)))
-        parts = [one for one in files if one[1].stem == source.path.stem]
+        files = list(enumerate(source.files))
+        parts = [(index, path) for index, path in files if path.stem == source.path.stem]
         reader.read(parts)
-        for one in files:
-            if one not in parts:
-                reader.read([one])
+        for index, path in files:
+            if path.stem != source.path.stem:
+                reader.read([(index, path)])
         if reader.session is None:
             reader.note(session_record(read_head(source.path, LONG_HEAD_BYTES)))
         if reader.session is None:
@@ -103,17 +101,34 @@ class ClaudeSession:
         run.complete = run.complete and (reader.failed or ends_with_answer(run))
         key = "/".join(filter(None, (reader.session, reader.alone)))
         yield run.build(
+            self,
+            source.files,
             trajectory=key,
             session=key,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="claude-code",
             agent_version=reader.version,
             model=_model(run),
             cwd=reader.cwd,
             home=_home(run, reader.cwd),
-            usage=total_usage(step.usage for step in run.steps),
         )
+
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's file is read with its session, which goes on in another project folder,
+        under the same name, when its agent changes directory."""
+        record = session_record(source.head)
+        session = as_string(record.get("sessionId"))
+        if session is None:
+            return None
+        if record.get("isSidechain") is True:
+            return SessionLink(session, as_string(record.get("agentId")))
+        moves = source.path.stem == session
+        return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """Logs of sub-agents, and files of the same name in other project folders."""
+        name = escape(path.stem)
+        yield from path.parent.glob(f"{name}/subagents/**/*.jsonl")
+        yield from path.parent.glob("agent-*.jsonl")
+        yield from path.parent.parent.glob(f"*/{name}.jsonl")
 
 
 def _model(run: TrajectoryBuilder) -> str | None:
@@ -185,7 +200,7 @@ class _Reader:
         """Whether the last answer so far was an error of the API."""
         self._compacted: set[str] = set()
         """Agents whose context was compacted and who were not prompted since."""
-        self._moment: float | None = None
+        self._timestamp: float | None = None
         """Time of the record being read."""
         self._seen: set[str] = set()
 
@@ -234,8 +249,8 @@ class _Reader:
                 self.alone = as_string(entry.get("agentId"))
         self.version = self.version or as_string(entry.get("version"))
         self.cwd = self.cwd or as_string(entry.get("cwd"))
-        self._moment = as_epoch(entry.get("timestamp"))
-        self.run.include_time(self._moment)
+        self._timestamp = as_epoch(entry.get("timestamp"))
+        self.run.include_time(self._timestamp)
 
     def _agent(self, entry: dict[str, Any]) -> str:
         if entry.get("isSidechain") is not True:
@@ -244,18 +259,18 @@ class _Reader:
         return MAIN if agent == self.alone else agent
 
     def _record(self, line: int, entry: dict[str, Any], agent: str) -> ClaudeRecord:
-        found = ClaudeRecord(agent, line, as_dict(entry.get("message")), self._moment)
-        found.meta = entry.get("isMeta") is True
-        found.summary = entry.get("isCompactSummary") is True
-        found.source_call = as_string(entry.get("sourceToolUseID"))
-        found.result = entry.get("toolUseResult")
-        return found
+        record = ClaudeRecord(agent, line, as_dict(entry.get("message")), self._timestamp)
+        record.from_harness = entry.get("isMeta") is True
+        record.is_summary = entry.get("isCompactSummary") is True
+        record.source_call = as_string(entry.get("sourceToolUseID"))
+        record.tool_use_result = entry.get("toolUseResult")
+        return record
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
-        agent, told = self._agent(entry), self.run.messages
-        before = len(told)
-        self.messages.user(self._record(line, entry, agent))
-        if len(told) > before and any(one.kind == "prompt" for one in told[before:]):
+        agent, messages = self._agent(entry), self.run.messages
+        before = len(messages)
+        self.messages.add_user(self._record(line, entry, agent))
+        if len(messages) > before and any(new.kind == "prompt" for new in messages[before:]):
             self._compacted.discard(agent)
             self.failed = self.failed and agent != MAIN
 
@@ -264,9 +279,9 @@ class _Reader:
         if self._agent(entry) == MAIN:
             self.failed = failed
         if failed:
-            shown = text_of(as_dict(entry.get("message")).get("content"))
-            self.run.warnings.append(f"line {line}: API error: {shown[:200]}")
-        self.messages.assistant(self._record(line, entry, self._agent(entry)))
+            text = text_of(as_dict(entry.get("message")).get("content"))
+            self.run.warnings.append(f"line {line}: API error: {text[:200]}")
+        self.messages.add_assistant(self._record(line, entry, self._agent(entry)))
 
     def _progress(self, line: int, entry: dict[str, Any]) -> None:
         """Older versions nest a whole message of a sub-agent in the parent's file."""
@@ -279,14 +294,14 @@ class _Reader:
         if not self._is_new(nested):
             return
         call = self.run.find_call(entry.get("parentToolUseID"))
-        if call is not None and call.fields["action"] == "agent":
+        if call is not None and call.action == "agent":
             call.sub_agent = agent
-        self._moment = as_epoch(nested.get("timestamp"))
-        found = self._record(line, nested, agent)
+        self._timestamp = as_epoch(nested.get("timestamp"))
+        record = self._record(line, nested, agent)
         if nested.get("type") == "assistant":
-            self.messages.assistant(found)
+            self.messages.add_assistant(record)
         elif nested.get("type") == "user":
-            self.messages.user(found)
+            self.messages.add_user(record)
 
     def _system(self, line: int, entry: dict[str, Any]) -> None:
         kind = entry.get("subtype")
@@ -308,27 +323,27 @@ class _Reader:
             self._invoked(line, agent, held)
 
     def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
-        shown = as_string(held.get("content")) or ""
+        text = as_string(held.get("content")) or ""
         names = [name for name in as_list(held.get("names")) if isinstance(name, str)]
         if not names:
-            names = [name for name in map(_listed, shown.split("\n")) if name]
+            names = [name for name in map(_listed, text.split("\n")) if name]
         self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in names)
-        self.run.add_message(agent, "skill_listing", shown, line)
+        self.run.add_message(agent, "skill_listing", text, line)
 
     def _file(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """A file in the context without a call: named in a prompt, or put back by a compaction."""
         file = as_dict(as_dict(held.get("content")).get("file"))
         path = as_string(file.get("filePath")) or as_string(held.get("filename"))
         kind: MessageKind = "reinjected" if agent in self._compacted else "other"
-        shown = as_string(file.get("content")) or ""
-        self.run.add_message(agent, kind, shown, line, path=path)
+        text = as_string(file.get("content")) or ""
+        self.run.add_message(agent, kind, text, line, path=path)
 
     def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """Skills that were loaded before a compaction, put back after it."""
         for given in map(as_dict, as_list(held.get("skills"))):
-            name, shown = as_string(given.get("name")), as_string(given.get("content"))
-            if name and shown and shown.strip():
-                self.run.add_message(agent, "reinjected", shown, line, skill=name)
+            name, text = as_string(given.get("name")), as_string(given.get("content"))
+            if name and text and text.strip():
+                self.run.add_message(agent, "reinjected", text, line, skill=name)
 
     _readers: ClassVar = {
         "user": _user,

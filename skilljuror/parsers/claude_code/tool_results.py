@@ -23,34 +23,34 @@ _REMINDER = "<system-reminder>"
 
 def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int) -> ToolResult:
     """The result of a call; `beside` is toolUseResult, which sub-agents and streams may lack."""
-    shown = text_of(block.get("content"))
+    text = text_of(block.get("content"))
     facts = as_dict(beside)
-    failed = block.get("is_error") is True or shown.startswith("<tool_use_error>")
-    if call.fields["action"] == "read":
-        return _read_result(shown, facts, line, failed)
-    if call.fields["action"] == "shell":
-        return _shell_result(shown, facts, line, failed)
+    failed = block.get("is_error") is True or text.startswith("<tool_use_error>")
+    if call.action == "read":
+        return _read_result(text, facts, line, failed)
+    if call.action == "shell":
+        return _shell_result(text, facts, line, failed)
     return ToolResult(
-        text=shown,
+        text=text,
         line=line,
         ok=not failed and facts.get("success") is not False,
-        clean=_clean(shown),
+        clean=_clean(text),
         seconds=_seconds(facts),
     )
 
 
-def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
+def _read_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     if facts.get("type") == "file_unchanged":
-        return ToolResult(text=shown, line=line, ok=False, unchanged=True)
+        return ToolResult(text=text, line=line, ok=False, unchanged=True)
     if failed:
-        return ToolResult(text=shown, line=line, ok=False)
+        return ToolResult(text=text, line=line, ok=False)
     file = as_dict(facts.get("file"))
     clean = as_string(file.get("content"))
     first = as_count(file.get("startLine"))
     if clean is None:
-        clean, first = strip_line_numbers(shown) or (_clean(shown), None)
+        clean, first = strip_line_numbers(text) or (_clean(text), None)
     return ToolResult(
-        text=shown,
+        text=text,
         line=line,
         ok=True,
         clean=clean,
@@ -59,18 +59,18 @@ def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> 
     )
 
 
-def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
+def _shell_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     exit_code: int | None = None
-    clean = _clean(shown)
+    clean = _clean(text)
     if failed:
-        match = _EXIT.match(shown)
+        match = _EXIT.match(text)
         exit_code = int(match[1]) if match else None
-        clean = (clean or shown)[match.end() :] if match else clean
+        clean = (clean or text)[match.end() :] if match else clean
     elif not (facts.get("returnCodeInterpretation") or facts.get("backgroundTaskId")):
         exit_code = 0
     interrupted = facts.get("interrupted") is True
     return ToolResult(
-        text=shown,
+        text=text,
         line=line,
         ok=not (failed or interrupted),
         exit_code=None if interrupted else exit_code,
@@ -78,12 +78,12 @@ def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) ->
     )
 
 
-def _clean(shown: str) -> str | None:
+def _clean(text: str) -> str | None:
     """The text without a reminder the harness put after it; None where there is none."""
-    if not shown.rstrip().endswith("</system-reminder>"):
+    if not text.rstrip().endswith("</system-reminder>"):
         return None
-    at = shown.rfind(_REMINDER)
-    return None if at < 0 else shown[:at].removesuffix("\n\n")
+    at = text.rfind(_REMINDER)
+    return None if at < 0 else text[:at].removesuffix("\n\n")
 
 
 def _seconds(facts: dict[str, Any]) -> float | None:
@@ -102,42 +102,42 @@ class BackgroundCommands:
     def __init__(self) -> None:
         self._running: dict[str, CallBuilder] = {}
 
-    def called(self, call: CallBuilder) -> None:
+    def add_poll(self, call: CallBuilder) -> None:
         """A call that asks for output gets the command that it asks about."""
-        command = self._asked(call)
+        command = self._polled_command(call)
         if command is not None:
             call.fields["command"] = command.fields.get("command")
             call.fields["workdir"] = command.fields.get("workdir")
 
-    def answered(self, call: CallBuilder, beside: Any) -> None:
+    def add_result(self, call: CallBuilder, beside: Any) -> None:
         """Take a started command's notice for what it is, and a later answer for its output;
         `beside` is toolUseResult, which alone tells of a command that went on after a while."""
         result = call.result
         if result is None:
             return
-        if call.fields["action"] == "shell":
+        if call.action == "shell":
             started = _STARTED.match(result.text)
             name = started[1] if started else as_string(as_dict(beside).get("backgroundTaskId"))
             if name:
                 self._running[name] = call
                 clean = "" if started else result.clean
                 call.result = replace(result, clean=clean, exit_code=None, ok=None)
-        elif call.fields["action"] == "poll":
-            self._brought(call, result)
+        elif call.action == "poll":
+            self._add_output(call, result)
 
-    def _brought(self, call: CallBuilder, result: ToolResult) -> None:
+    def _add_output(self, call: CallBuilder, result: ToolResult) -> None:
         tags = sorted(("stdout", "output"), key=lambda tag: result.text.find(f"<{tag}>"))
         found = (text_between_tags(result.text, tag) for tag in tags)
         clean = next((one for one in found if one is not None), None)
         if clean is not None:
             call.result = replace(result, clean=clean)
-        command, code = self._asked(call), _NOTICE_EXIT.search(result.text)
+        command, code = self._polled_command(call), _NOTICE_EXIT.search(result.text)
         if command is not None and command.result is not None and code:
             exit_code = int(code[1])
             command.result = replace(command.result, exit_code=exit_code, ok=exit_code == 0)
 
-    def _asked(self, call: CallBuilder) -> CallBuilder | None:
-        if call.fields["action"] != "poll":
+    def _polled_command(self, call: CallBuilder) -> CallBuilder | None:
+        if call.action != "poll":
             return None
         given = (as_string(call.arguments.get(name)) for name in _IDS)
         return next((self._running[id] for id in given if id in self._running), None)

@@ -30,30 +30,30 @@ def add_user_message(
         as_dict(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     )
     for index, part in enumerate(as_list(payload.get("content"))):
-        shown = as_string(as_dict(part).get("text"))
-        if shown is None:
+        text = as_string(as_dict(part).get("text"))
+        if text is None:
             continue
         kind = as_string(kinds[index]) if index < len(kinds) else None
-        add_user_text(run, agent, line, shown, kind)
+        add_user_text(run, agent, line, text, kind)
 
 
 def add_user_text(
-    run: TrajectoryBuilder, agent: str, line: int, shown: str, kind: str | None = None
+    run: TrajectoryBuilder, agent: str, line: int, text: str, kind: str | None = None
 ) -> None:
     """Add one text of a user-role message; `kind` is what Codex says it is."""
-    injected = _INJECTED.match(shown)
+    injected = _INJECTED.match(text)
     if injected and kind in {None, "skills.selected_skill_instructions"}:
-        body = shown[injected.end() :].removesuffix("</skill>")
+        body = text[injected.end() :].removesuffix("</skill>")
         skill, path = injected["name"].strip(), injected["path"].strip()
         run.add_message(agent, "skill_body", body, line, skill=skill, path=path)
         return
-    run.add_message(agent, _kind(shown, kind), shown, line)
+    run.add_message(agent, _kind(text, kind), text, line)
 
 
-def _kind(shown: str, kind: str | None) -> MessageKind:
+def _kind(text: str, kind: str | None) -> MessageKind:
     if kind is not None and kind != "unknown":
         return "prompt" if kind.startswith("user.") else "other"
-    return "other" if shown.startswith(_NOT_THE_USER) else "prompt"
+    return "other" if text.startswith(_NOT_THE_USER) else "prompt"
 
 
 def add_developer_message(
@@ -65,16 +65,16 @@ def add_developer_message(
     offer known: an empty list rather than unknown.
     """
     for part in as_list(payload.get("content")):
-        shown = as_string(as_dict(part).get("text"))
-        if shown is not None:
-            add_system_text(run, agent, line, shown)
+        text = as_string(as_dict(part).get("text"))
+        if text is not None:
+            add_system_text(run, agent, line, text)
 
 
-def add_system_text(run: TrajectoryBuilder, agent: str, line: int, shown: str) -> None:
+def add_system_text(run: TrajectoryBuilder, agent: str, line: int, text: str) -> None:
     """Add one text of a developer message."""
-    listing = _LISTING in shown
-    run.add_message(agent, "skill_listing" if listing else "system", shown, line)
-    run.add_offered(_offered(run, shown) if listing else ())
+    listing = _LISTING in text
+    run.add_message(agent, "skill_listing" if listing else "system", text, line)
+    run.add_offered(_offered(run, text) if listing else ())
 
 
 def _offered(run: TrajectoryBuilder, listing: str) -> list[OfferedSkill]:

@@ -22,7 +22,8 @@ from skilljuror.parsers.assembly.builders import (
     ends_with_answer,
     total_usage,
 )
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.codex import AGENT, TRAITS
 from skilljuror.parsers.codex.messages import add_developer_message, add_user_message
 from skilljuror.parsers.codex.token_usage import UsageMeter
 from skilljuror.parsers.codex.tool_results import read_output, without_line_numbers
@@ -55,17 +56,18 @@ def parent_thread(meta: dict[str, Any]) -> str | None:
 
 def session_meta(head: bytes) -> dict[str, Any]:
     """The payload of the first session_meta in a file's head; {} when there is none."""
-    for entry in parse_head(head).entries(b'"session_meta"'):
+    for entry in parse_head(head).objects(b'"session_meta"'):
         if entry.get("type") == "session_meta" and as_dict(entry.get("payload")).get("id"):
             return as_dict(entry["payload"])
     return {}
 
 
-class CodexRollout:
+class CodexRollout(Parser):
     """Reads one thread and the sub-agent threads beside it."""
 
-    format: ClassVar[str] = "codex-rollout"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("CODEX_HOME", ".codex", "sessions")
 
     def sniff(self, source: Source) -> bool:
         """A session_meta record with a payload that has an id."""
@@ -89,17 +91,31 @@ class CodexRollout:
         thread = str(main.meta["id"])
         run.complete = run.complete and (main.over or ends_with_answer(run))
         yield run.build(
+            self,
+            source.files,
             trajectory=thread,
             session=thread,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="codex",
             agent_version=as_string(main.meta.get("cli_version")),
             model=main.model,
             cwd=as_string(main.meta.get("cwd")) or main.cwd,
             home=_home(run),
             usage=total_usage(usages),
         )
+
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's thread is read with the thread at the root."""
+        meta = session_meta(source.head)
+        thread = as_string(meta.get("id"))
+        if thread is None:
+            return None
+        parent = parent_thread(meta)
+        if parent is None:
+            return SessionLink(thread)
+        return SessionLink(as_string(meta.get("session_id")) or parent, thread)
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The threads of the same day."""
+        return path.parent.glob("rollout-*.jsonl")
 
 
 def _home(run: TrajectoryBuilder) -> str | None:
@@ -212,9 +228,9 @@ class _Thread:
 
     def _reasoning(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         step = self._step(line, stamp, payload)
-        shown = text_of(payload.get("summary")) or text_of(payload.get("content"))
-        if shown:
-            step.reasoning.append(shown)
+        text = text_of(payload.get("summary")) or text_of(payload.get("content"))
+        if text:
+            step.reasoning.append(text)
 
     def _add_call(
         self, line: int, stamp: Any, payload: dict[str, Any], arguments: dict[str, Any]
@@ -230,7 +246,7 @@ class _Thread:
         arguments = _arguments(payload.get("arguments"))
         call = self._add_call(line, stamp, payload, arguments)
         polled = self._running.get(str(arguments.get("session_id")))
-        if call.fields["action"] == "poll" and polled is not None:
+        if call.action == "poll" and polled is not None:
             call.fields["command"] = polled.fields.get("command")
             call.fields["workdir"] = polled.fields.get("workdir")
 
@@ -259,7 +275,7 @@ class _Thread:
             return
         earlier = call.result
         call.result, running = read_output(text_of(payload.get("output")), line)
-        if call.fields["action"] == "read":
+        if call.action == "read":
             call.result = without_line_numbers(call.result)
         if earlier is not None and earlier.exit_code is not None:
             call.result = replace(
@@ -272,7 +288,7 @@ class _Thread:
 
     def _finish_polled(self, poll: CallBuilder) -> None:
         """The exit status that a poll brings is the status of the command it polls."""
-        if poll.fields["action"] != "poll" or poll.result is None or poll.result.exit_code is None:
+        if poll.action != "poll" or poll.result is None or poll.result.exit_code is None:
             return
         command = self._running.pop(str(poll.arguments.get("session_id")), None)
         if command is not None and command.result is not None:

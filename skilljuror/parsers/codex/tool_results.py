@@ -32,24 +32,24 @@ _PIECES = '[{"type":"text"'
 """How the answer of another server's tool begins."""
 
 
-def read_output(shown: str, line: int) -> tuple[ToolResult, str | None]:
+def read_output(text: str, line: int) -> tuple[ToolResult, str | None]:
     """(the result, the session id of a command that is still running)."""
-    if shown.startswith(_OLDER):
-        older = _older(shown, line)
+    if text.startswith(_OLDER):
+        older = _older(text, line)
         if older is not None:
             return older, None
-    frame = _FRAME.match(shown) or _PATCH_FRAME.match(shown)
+    frame = _FRAME.match(text) or _PATCH_FRAME.match(text)
     if frame is None:
-        ok = False if shown.startswith(_FAILURES) else None
-        return ToolResult(text=shown, line=line, ok=ok), None
+        ok = False if text.startswith(_FAILURES) else None
+        return ToolResult(text=text, line=line, ok=ok), None
     wall, code = frame.group("wall", "code")
     exit_code = None if code is None else int(code)
     result = ToolResult(
-        text=shown,
+        text=text,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
-        clean=_served(shown[frame.end() :]),
+        clean=_served(text[frame.end() :]),
         seconds=float(wall),
     )
     return result, frame["running"] if frame.re is _FRAME else None
@@ -63,23 +63,23 @@ def without_line_numbers(result: ToolResult) -> ToolResult:
     return replace(result, clean=found[0], first_line=found[1], ok=True)
 
 
-def _older(shown: str, line: int) -> ToolResult | None:
+def _older(text: str, line: int) -> ToolResult | None:
     """The object with output and exit code that older versions wrote; None for anything else."""
     try:
-        found = as_dict(orjson.loads(shown))
+        found = as_dict(orjson.loads(text))
     except orjson.JSONDecodeError:
         return None
-    text, facts = found.get("output"), as_dict(found.get("metadata"))
-    if not isinstance(text, str):
+    output, facts = found.get("output"), as_dict(found.get("metadata"))
+    if not isinstance(output, str):
         return None
     code = facts.get("exit_code")
     exit_code = code if isinstance(code, int) else None
     return ToolResult(
-        text=shown,
+        text=text,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
-        clean=text,
+        clean=output,
         seconds=as_number(facts.get("duration_seconds")),
     )
 

@@ -34,47 +34,50 @@ class CopilotSkills:
         self._typed: tuple[int, str] | None = None
         """(line, skill) of the latest slash command."""
 
-    def called(self, call: CallBuilder) -> None:
+    def add_call(self, call: CallBuilder) -> None:
         """The skill tool was called."""
         self._waiting.append(call)
 
-    def invoked(self, line: int, data: dict[str, Any]) -> None:
+    def add_invocation(self, line: int, data: dict[str, Any]) -> None:
         """A record of an invocation; without a body the wrapped text is still to come."""
         name = as_string(data.get("name")) or as_string(data.get("skillName"))
         if name is None:
             return
-        shown = as_string(data.get("content")) or self._texts.get(name)
+        text = as_string(data.get("content")) or self._texts.get(name)
         if self._ahead[name] < 0:
             self._ahead[name] += 1
-        elif shown:
+        elif text:
             self._ahead[name] += 1
             path = as_string(data.get("path")) or ""
-            self._deliver(line, name, shown, path.rpartition("/")[0] or None)
+            self._deliver(line, name, text, path.rpartition("/")[0] or None)
 
-    def prompt(self, line: int, shown: str, typed: str) -> str | None:
+    def add_user_message(self, line: int, text: str, typed: str) -> str | None:
         """What is left of a user message when the skills that it wraps are taken out: the words
         that were typed, or None where there were none."""
         slash = _SLASH.match(typed)
         if slash:
             self._typed = (line, slash["name"])
-        if "<skill-context name=" not in shown:
-            return shown
-        for found in _CONTEXT.finditer(shown):
-            self._wrapped(line, found["name"], found["text"])
+        if "<skill-context name=" not in text:
+            return text
+        for match in _CONTEXT.finditer(text):
+            self._wrapped(line, match["name"], match["text"])
         return typed if typed.strip() and "<skill-context name=" not in typed else None
 
-    def _wrapped(self, line: int, name: str, shown: str) -> None:
-        prefix = _PREFIX.match(shown)
-        text = shown[prefix.end() :] if prefix else shown
+    def _wrapped(self, line: int, name: str, text: str) -> None:
+        prefix = _PREFIX.match(text)
         if self._ahead[name] > 0:
             self._ahead[name] -= 1
             return
         self._ahead[name] -= 1
-        self._deliver(line, name, text, prefix["base"].strip() if prefix else None)
+        if prefix:
+            self._deliver(line, name, text[prefix.end() :], prefix["base"].strip())
+        else:
+            self._deliver(line, name, text, None)
 
-    def _deliver(self, line: int, name: str, shown: str, base: str | None) -> None:
-        self._texts[name] = shown
-        call = next((one for one in reversed(self._waiting) if _called(one) == _tail(name)), None)
+    def _deliver(self, line: int, name: str, text: str, base: str | None) -> None:
+        self._texts[name] = text
+        waiting = (call for call in reversed(self._waiting) if _skill_called(call) == _tail(name))
+        call = next(waiting, None)
         if call is not None:
             self._waiting.remove(call)
         slash = self._typed if call is None and self._typed else None
@@ -84,12 +87,12 @@ class CopilotSkills:
         if base and base.rpartition("/")[2] == _tail(name):
             self.run.add_skill_root(base.rpartition("/")[0])
         self.run.add_message(
-            MAIN, "skill_body", shown, line, skill=name, path=base,
+            MAIN, "skill_body", text, line, skill=name, path=base,
             call_id=call.call_id if call else None, command_line=slash[0] if slash else None,
         )  # fmt: skip
 
 
-def _called(call: CallBuilder) -> str:
+def _skill_called(call: CallBuilder) -> str:
     return _tail(call.fields.get("skill") or "")
 
 

@@ -26,8 +26,8 @@ def _is_pi(first: dict[str, Any]) -> bool:
 
 def _is_swe_agent(first: dict[str, Any]) -> bool:
     history = as_list(first.get("history"))
-    told = bool(history) and "agent" in as_dict(history[0])
-    return {"trajectory", "environment"} <= set(first) or told
+    names_agent = bool(history) and "agent" in as_dict(history[0])
+    return {"trajectory", "environment"} <= set(first) or names_agent
 
 
 def _is_benchflow(first: dict[str, Any]) -> bool:

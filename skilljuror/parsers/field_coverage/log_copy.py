@@ -90,16 +90,11 @@ class CopiedLog:
         files = files_of(source)
         base = _base(source, files)
         self.files = [LogFile(folder / path.relative_to(base), path.read_bytes()) for path in files]
-        self.source = Source(
-            folder / source.path.relative_to(base),
-            siblings=tuple(folder / path.relative_to(base) for path in source.siblings),
-        )
+        self.path = folder / source.path.relative_to(base)
         self._is_folder = source.path.is_dir()
         self._dirty: set[int] = set()
         self._write(range(len(self.files)))
         self._whole = [self._is_whole(file) for file in self.files]
-        self._direct = not any(one.format == format for one in discover([folder]))
-        """Whether the format was asked for where detection would not choose it."""
 
     def _is_whole(self, file: LogFile) -> bool:
         """Whether a file is tried as one: no JSON, or in a folder a log of another format."""
@@ -108,7 +103,7 @@ class CopiedLog:
         return not file.readable or bool(claims(Source(file.path, read_head(file.path))))
 
     def _label(self, file: LogFile) -> str:
-        return folded_path(file.path.relative_to(self.source.path)) if self._is_folder else ""
+        return folded_path(file.path.relative_to(self.path)) if self._is_folder else ""
 
     def _write(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -151,17 +146,14 @@ class CopiedLog:
         """Find and parse the copy as it lies on the disk now."""
         problems: list[str] = []
         runs: list[Trajectory] = []
-        for source in self._found():
+        for found in discover([self.folder], formats=(self.format,)):
             try:
-                runs.extend(map(_comparable, read(source, self.format)))
+                runs.extend(
+                    map(_comparable, read(found.source, self.format)) if found.format else ()
+                )
             except TrajectoryError as error:
                 problems.append(error.message)
         return ParseOutcome(tuple(runs), tuple(problems))
-
-    def _found(self) -> list[Source]:
-        if self._direct:
-            return [self.source]
-        return [one.source for one in discover([self.folder]) if one.format == self.format]
 
     def changed(self, places: Sequence[Occurrence], how: Change) -> ParseOutcome:
         """The outcome with these values changed and all others as they were."""

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from skilljuror.errors import TrajectoryError, UsageError
-from skilljuror.parsers.base import FoundSource, Source
+from skilljuror.parsers.base import Source
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.field_coverage.log_copy import (
     WHOLE,
@@ -25,7 +25,6 @@ from skilljuror.parsers.field_coverage.log_copy import (
     files_of,
 )
 from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, value_type
-from skilljuror.parsers.raw_logs.file_head import read_head
 from skilljuror.parsers.read import parser
 
 Reading = Literal["observed", "routes", "ignored"]
@@ -96,23 +95,12 @@ def coverage(paths: Sequence[Path], format: str, seconds: float = SECONDS) -> Co
 
 
 def _sources(paths: Sequence[Path], format: str) -> list[Source]:
-    found = discover(paths)
-    sources = [one.source for one in found if _is_of(one, format)]
+    sources = [found.source for found in discover(paths, formats=(format,)) if found.format]
     if not sources:
-        others = sorted({one.format for one in found if one.format})
+        others = sorted({other.format for other in discover(paths) if other.format})
         there = f"what lies there is {', '.join(others)}" if others else "no format claims it"
         raise UsageError(f"no {format} log at {str(paths[0])!r}: {there}", file=str(paths[0]))
     return sources
-
-
-def _is_of(found: FoundSource, format: str) -> bool:
-    """Whether a format reads a source: it claims it alone, or among others and was asked for."""
-    if found.format is not None:
-        return found.format == format
-    path = found.source.path
-    if not path.exists():
-        return False
-    return parser(format).sniff(Source(path, read_head(path) if path.is_file() else b""))
 
 
 class _Tried:

@@ -6,7 +6,7 @@ place of the first.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,9 +17,9 @@ from skilljuror.parsers.assembly.builders import (
     StepBuilder,
     TrajectoryBuilder,
     ends_with_answer,
-    total_usage,
 )
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.gemini_cli import AGENT, TRAITS
 from skilljuror.parsers.gemini_cli.tool_results import read_result
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
@@ -38,11 +38,12 @@ _WORKSPACE = "- **Workspace Directories:**\n  - "
 _TEMPORARY = "temporary directory is: "
 
 
-class GeminiChat:
+class GeminiChat(Parser):
     """Reads one session and the chats of its sub-agents."""
 
-    format: ClassVar[str] = "gemini-chat"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("GEMINI_HOME", ".gemini", "tmp")
 
     def sniff(self, source: Source) -> bool:
         """The first object has a sessionId and a projectHash."""
@@ -63,22 +64,34 @@ class GeminiChat:
         _join_children(run)
         run.complete = run.complete and ends_with_answer(run)
         yield run.build(
+            self,
+            source.files,
             trajectory=main.session,
             session=main.session,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="gemini-cli",
             model=next((step.model for step in run.steps if step.model), None),
             cwd=main.cwd,
             home=main.home,
-            usage=total_usage(step.usage for step in run.steps),
         )
+
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's chat lies in a folder that is named after its session."""
+        first = parse_head(source.head).first
+        session = as_string(first.get("sessionId"))
+        if session is None:
+            return None
+        if first.get("kind") == "subagent":
+            return SessionLink(source.path.parent.name, session)
+        return SessionLink(session)
+
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The chats of sub-agents, in folders beside it."""
+        return path.parent.glob("*/*.json*")
 
 
 def _join_children(run: TrajectoryBuilder) -> None:
     """Calls of older versions name no chat: the n-th of those started the n-th chat left."""
     children = list(dict.fromkeys(step.agent for step in run.steps if step.agent != MAIN))
-    calls = [call for step in run.steps for call in step.calls if call.fields["action"] == "agent"]
+    calls = [call for step in run.steps for call in step.calls if call.action == "agent"]
     named = {call.sub_agent for call in calls}
     children = [child for child in children if child not in named]
     calls = [call for call in calls if call.sub_agent is None]
@@ -158,17 +171,17 @@ class _Chat:
         self._said.add(key)
         content = entry.get("content")
         parts = content if isinstance(content, list) else [content]
-        for shown in filter(None, map(text_of, parts)):
-            if shown.startswith("<session_context>"):
-                self._workspace(shown)
-                self.run.add_message(self._name, "tree", shown, line)
+        for text in filter(None, map(text_of, parts)):
+            if text.startswith("<session_context>"):
+                self._workspace(text)
+                self.run.add_message(self._name, "tree", text, line)
             else:
-                self.run.add_message(self._name, "prompt", shown, line)
+                self.run.add_message(self._name, "prompt", text, line)
 
-    def _workspace(self, shown: str) -> None:
-        place = shown.partition(_WORKSPACE)[2].partition("\n")[0].strip()
+    def _workspace(self, text: str) -> None:
+        place = text.partition(_WORKSPACE)[2].partition("\n")[0].strip()
         self.cwd = self.cwd or as_string(place)
-        temporary = shown.partition(_TEMPORARY)[2].partition("\n")[0]
+        temporary = text.partition(_TEMPORARY)[2].partition("\n")[0]
         self.home = self.home or as_string(temporary.partition("/.gemini/")[0].strip())
 
     def _gemini(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
@@ -197,27 +210,27 @@ class _Chat:
         call.sub_agent = as_string(given.get("agentId"))
         ended = as_epoch(given.get("timestamp"))
         self.run.include_time(ended)
-        shown, failed = _response(given)
-        if shown is None:
+        text, failed = _response(given)
+        if text is None:
             return
-        result = read_result(self.run, call, shown, line, failed)
+        result = read_result(self.run, call, text, line, failed)
         seconds = None if ended is None or moment is None else max(0.0, ended - moment)
         call.result = replace(result, seconds=seconds)
 
 
 def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
     """(what the model saw, whether it is an error); None for a call without an answer."""
-    shown: list[str] = []
+    text: list[str] = []
     failed = as_string(given.get("status")) in {"error", "cancelled"}
     for part in as_list(given.get("result")):
         response = as_dict(as_dict(as_dict(part).get("functionResponse")).get("response"))
         for name in ("output", "error"):
             if isinstance(response.get(name), str):
-                shown.append(response[name])
+                text.append(response[name])
                 failed = failed or name == "error"
-    if not shown and given.get("status") is None:
+    if not text and given.get("status") is None:
         return None, False
-    return "\n".join(shown), failed
+    return "\n".join(text), failed
 
 
 def _thought(thought: dict[str, Any]) -> str:

@@ -22,30 +22,30 @@ _OPEN, _CLOSE = "<untrusted_context>\n", "\n</untrusted_context>"
 
 
 def read_result(
-    run: TrajectoryBuilder, call: CallBuilder, shown: str, line: int, failed: bool
+    run: TrajectoryBuilder, call: CallBuilder, text: str, line: int, failed: bool
 ) -> ToolResult:
     """The result of a call; `failed` is what the log says, which is never said of a command."""
     if failed:
-        return ToolResult(text=shown, line=line, ok=False)
-    if call.fields["action"] == "shell":
-        return _shell(shown, line)
-    if call.fields["action"] == "skill":
-        return _skill(run, shown, line)
-    part = _PART.match(shown) if call.fields["action"] == "read" else None
+        return ToolResult(text=text, line=line, ok=False)
+    if call.action == "shell":
+        return _shell(text, line)
+    if call.action == "skill":
+        return _skill(run, text, line)
+    part = _PART.match(text) if call.action == "read" else None
     if part:
         return ToolResult(
-            text=shown, line=line, ok=True, clean=shown[part.end() :],
+            text=text, line=line, ok=True, clean=text[part.end() :],
             first_line=int(part["first"]), total_lines=int(part["total"]),
         )  # fmt: skip
-    return ToolResult(text=shown, line=line, ok=True if shown else None)
+    return ToolResult(text=text, line=line, ok=True if text else None)
 
 
-def _shell(shown: str, line: int) -> ToolResult:
+def _shell(text: str, line: int) -> ToolResult:
     """Exit status 0 is not printed; an output without the usual frame says nothing."""
-    inner = shown.removeprefix(_OPEN).removesuffix(_CLOSE)
+    inner = text.removeprefix(_OPEN).removesuffix(_CLOSE)
     frame = _FRAME.match(inner)
     if frame is None:
-        return ToolResult(text=shown, line=line)
+        return ToolResult(text=text, line=line)
     codes = _EXIT.findall(inner)
     exit_code = int(codes[-1]) if codes else 0
     kept = inner[frame.end() :].split("\n")
@@ -53,17 +53,17 @@ def _shell(shown: str, line: int) -> ToolResult:
         kept.pop()
     clean = "\n".join(kept)
     return ToolResult(
-        text=shown, line=line, ok=exit_code == 0, exit_code=exit_code,
+        text=text, line=line, ok=exit_code == 0, exit_code=exit_code,
         clean="" if clean == "(empty)" else clean,
     )  # fmt: skip
 
 
-def _skill(run: TrajectoryBuilder, shown: str, line: int) -> ToolResult:
+def _skill(run: TrajectoryBuilder, text: str, line: int) -> ToolResult:
     """The body of an activated skill, and the tree that tells where it lies."""
-    if not shown.startswith("<activated_skill"):
-        return ToolResult(text=shown, line=line, ok=None if not shown else False)
-    body = shown.partition("<instructions>")[2].partition("</instructions>")[0]
-    root = _TREE_ROOT.search(shown.partition("<available_resources>")[2])
+    if not text.startswith("<activated_skill"):
+        return ToolResult(text=text, line=line, ok=None if not text else False)
+    body = text.partition("<instructions>")[2].partition("</instructions>")[0]
+    root = _TREE_ROOT.search(text.partition("<available_resources>")[2])
     if root:
         run.add_skill_root(root[1].rpartition("/")[0])
-    return ToolResult(text=shown, line=line, ok=True, clean=body.strip())
+    return ToolResult(text=text, line=line, ok=True, clean=body.strip())

@@ -1,7 +1,7 @@
 """mini-swe-agent trajectories: one document, rewritten after every step (formats.md §6)."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from skilljuror.parsers.assembly.builders import (
     total_usage,
 )
 from skilljuror.parsers.assembly.token_usage import usage_of_response
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.mini_swe_agent.observations import (
     fenced_command,
     observation_result,
@@ -35,11 +35,10 @@ from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 from skilljuror.parsers.raw_logs.jsonl import file_key
 
 
-class MiniSweAgent:
+class MiniSweAgent(Parser):
     """Reads one trajectory."""
 
-    format: ClassVar[str] = "mini-swe-agent"
-    native: ClassVar[int] = 0
+    agent = "mini-swe-agent"
 
     def sniff(self, source: Source) -> bool:
         """A trajectory_format of that name; it stands last, so info.mini_version counts too."""
@@ -62,10 +61,9 @@ class MiniSweAgent:
         info = as_dict(given.get("info"))
         config = as_dict(info.get("config"))
         yield run.build(
+            self,
+            source.files,
             trajectory=file_key(source.path),
-            format=self.format,
-            files=(str(source.path),),
-            agent="mini-swe-agent",
             agent_version=as_string(info.get("mini_version")),
             model=as_string(as_dict(config.get("model")).get("model_name")),
             cwd=as_string(as_dict(config.get("environment")).get("cwd")),
@@ -122,12 +120,12 @@ class _Reader:
         cost = as_number(as_dict(given.get("extra")).get("cost"))
         usage = usage_of_response(response)
         step.usage = with_cost(usage, cost)
-        for shown, parts in (
+        for text, parts in (
             (text_of(given.get("content")), step.texts),
             (as_string(given.get("reasoning_content")), step.reasoning),
         ):
-            if shown:
-                parts.append(shown)
+            if text:
+                parts.append(text)
         for call in map(as_dict, as_list(given.get("tool_calls"))):
             function = as_dict(call.get("function"))
             self._call(element, step, call.get("id"), function)
@@ -178,8 +176,8 @@ class _Reader:
         if call is None:
             self.run.skipped["result without call"] += 1
             return
-        shown = text_of(given.get("content")) or text_of(given.get("output"))
-        call.result = read_result(call, shown, element.line, extra)
+        text = text_of(given.get("content")) or text_of(given.get("output"))
+        call.result = read_result(call, text, element.line, extra)
 
     def _format_error(
         self, element: JsonElement, given: dict[str, Any], extra: dict[str, Any]
@@ -193,11 +191,11 @@ class _Reader:
         self._items(element, step, response)
         if not step.texts and (spoken := as_string(extra.get("model_response"))):
             step.texts.append(spoken)
-        shown = text_of(given.get("content"))
+        text = text_of(given.get("content"))
         for call in step.calls:
-            call.result = ToolResult(text=shown, line=element.line, ok=False)
+            call.result = ToolResult(text=text, line=element.line, ok=False)
         if not step.calls:
-            self.run.add_message(MAIN, "other", shown, element.line)
+            self.run.add_message(MAIN, "other", text, element.line)
 
 
 def _with_cost(usage: Usage | None, stated: float | None) -> Usage | None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from skilljuror.errors import StudyError
 from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.pipeline.construction.build import load_build
-from skilljuror.pipeline.construction.offered import units_of_build
+from skilljuror.pipeline.construction.manifests import units_of_build
 
 SOURCE = "source"
 

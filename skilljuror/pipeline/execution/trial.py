@@ -19,7 +19,7 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError, SkilljurorError, StudyError
 from skilljuror.files import StudyFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import Harness, TrialJob
+from skilljuror.harnesses.base import Harness, TrialJob, trial_record
 from skilljuror.harnesses.process import raise_if_stopped, request_stop
 from skilljuror.models.study import HarnessChoice, TrialRecord
 from skilljuror.pipeline.workers import wait_until_idle
@@ -136,32 +136,20 @@ def _refuse_changed_task(job: TrialJob) -> None:
 
 def _error_record(job: TrialJob, error: Exception, isolation: str, started: str) -> TrialRecord:
     text = " ".join(str(error).split())
-    return TrialRecord(
-        trial=job.trial.trial,
-        task=job.task.name,
-        condition=job.trial.condition,
-        number=job.trial.number,
-        seed=job.trial.seed,
+    return trial_record(
+        job,
         status="error",
         reward=None,
         exception=type(error).__name__,
         message=f"{type(error).__name__}: {text}"[:500],
-        agent=job.agent.name,
-        agent_version=job.agent.version,
-        model=job.agent.model,
-        scripted=job.agent.scripted,
         harness=job.choice.name,
         isolation=isolation,
-        config_digest=job.config_digest,
-        substrate_digest=job.task.substrate_digest,
-        variant=job.variant,
         variant_digest=None,
         skill_root=None,
         started_at=started,
         finished_at=_now(),
         agent_seconds=None,
         verifier_seconds=None,
-        usage_reason=job.agent.usage_reason,
     )
 
 

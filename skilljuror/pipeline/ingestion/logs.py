@@ -21,9 +21,7 @@ from skilljuror.parsers.discovery.deduplication import (
     capture_of,
     deduplicate,
 )
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.harbor.result import is_trial
-from skilljuror.parsers.harbor.trial import HarborTrial, unlogged, why_unlogged
+from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.registry import resolve
@@ -41,7 +39,7 @@ KEPT = "what its result says is kept"
 """What the reason of a trial without a run goes on to say."""
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
-_LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+_LOGGED = "SELECT trajectory, source, format FROM trajectories ORDER BY trajectory"
 
 
 class LogGroup(Struct, frozen=True):
@@ -80,13 +78,16 @@ class LogEvents(Struct, frozen=True):
     """Why the file cannot be read; None when it can."""
 
 
-def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> Iterator[LogEvents]:
+def events_of(
+    paths: Sequence[Path], manifest: SkillManifest | None = None, formats: Sequence[str] = ()
+) -> Iterator[LogEvents]:
     """The resource events of logs, run by run as they are read, in the order of discovery.
 
     A file that was named is always told. Of files found in folders each run is told once,
-    and those that no format claims are passed over.
+    and those that no format claims are passed over. `formats` are those that are looked for; ()
+    for all that are registered.
     """
-    found = discover(paths)
+    found = discover(paths, formats=formats)
     for one in found:
         if one.format is None and one.named:
             yield LogEvents(str(one.source.path), problem=one.problem)
@@ -218,14 +219,16 @@ def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
 
 def _without_run(found: FoundSource, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
     """The row of a source, and its trial where it is the folder of one that left no run."""
-    if found.format != HarborTrial.format or row.reason is None:
+    if row.reason is None:
         return row, None
     try:
-        trial = unlogged(found.source)
+        unlogged = parser(found.format or "").unlogged_trial(found.source)
     except TrajectoryError:
         return row, None
-    why = why_unlogged(found.source) if row.reason == NO_RUN else row.reason
-    return replace(row, reason=f"{why}; {KEPT}"), trial
+    if unlogged is None:
+        return row, None
+    trial, why = unlogged
+    return replace(row, reason=f"{why if row.reason == NO_RUN else row.reason}; {KEPT}"), trial
 
 
 def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceRow:
@@ -247,18 +250,19 @@ def read_logged(database: Path, name: str) -> Trajectory:
         what = "no run" if not rows else f"{len(rows)} runs"
         raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
     row = (exact or rows)[0]
-    key = str(row["trajectory"])
-    for found in discover(_holders(Path(row["source"]))):
-        for trajectory in read(found.source, found.format) if found.format else ():
-            if trajectory.trajectory == key.partition(BRANCH)[0]:
-                return replace(trajectory, trajectory=key)
+    key, log = str(row["trajectory"]), Path(row["source"])
+    for trajectory in _runs_again(log, str(row["format"])):
+        if trajectory.trajectory == key.partition(BRANCH)[0]:
+            return replace(trajectory, trajectory=key)
     raise TrajectoryError(
-        f"the log of {key!r} has gone or changed; ingest it again",
-        file=row["source"],
+        f"the log of {key!r} has gone or changed; ingest it again", file=row["source"]
     )
 
 
-def _holders(log: Path) -> list[Path]:
-    """The log, or the trial folder that it lies in and takes its key from."""
-    trials = [folder for folder in list(log.parents)[:8] if is_trial(folder)]
-    return trials[:1] or [log]
+def _runs_again(log: Path, format: str) -> Iterator[Trajectory]:
+    """The runs of a log, or of the folder around it that gives it its key; then those that the
+    format it was read with gives, which may be one that only the ingest was told of."""
+    folder_formats = [name for name in FORMATS if parser(name).folder_marker]
+    for formats in ((), (format, *folder_formats)):
+        for found in discover([folder_source_around(log) or log], formats=formats):
+            yield from read(found.source, found.format) if found.format else ()
