@@ -9,8 +9,8 @@ from typing import NamedTuple
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
-from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import MutationSite, MutationTarget, said_lines
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
