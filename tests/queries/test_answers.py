@@ -351,6 +351,33 @@ def test_first_use_says_when_and_how(study):
     assert found["alpha__pd__1"] == (1, 0.05, "read", 3, 2, 2, 2)
 
 
+@pytest.mark.parametrize(
+    ("uses", "returned"),
+    [
+        ([("main", 0), ("main", 3), ("main", 3), ("main", 7)], 2),
+        ([("main", 0)], 0),
+        ([("main", 2), ("main", 2), ("main", 7)], 1),
+        ([("main", 2)], 0),
+        ([("helper", 1), ("main", 3)], 1),
+        ([("main", 2), ("helper", 1)], 0),
+    ],
+    ids=[
+        "injected, then twice",
+        "injected alone",
+        "read, then once",
+        "read alone",
+        "first by a sub-agent",
+        "then by a sub-agent",
+    ],
+)
+def test_a_return_is_a_step_of_the_main_agent_after_the_first_use(tmp_path, uses, returned):
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n, agent=agent, step=step) for n, (agent, step) in enumerate(uses)]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", steps=9, events=events)])
+    assert rows(path, "first_use", "returned") == [(returned,)]
+
+
 def test_nulls_tell_why(study):
     columns = ("metric", "condition", "reason", "nulls", "trials")
     assert ("cost_usd", "baseline", "no_price", 4, 4) in rows(study, "nulls", *columns)
