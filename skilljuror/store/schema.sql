@@ -525,6 +525,9 @@ CREATE MACRO wilson_high(part, whole) AS
 
 -- Formulas that questions share.
 
+-- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
+CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;
+
 -- Chance of at least one pass among k of the trials, without bias; null with fewer trials than k (A-36).
 CREATE MACRO pass_at_k(trials, passes, k) AS
     if(trials < k, NULL, 1 - list_product(

@@ -295,6 +295,21 @@ def test_skills_opened_tells_offer_from_opening(study):
     ]
 
 
+@pytest.mark.parametrize(
+    ("fields", "activated"),
+    [({"ok": True}, 1), ({"ok": None}, 0), ({"ok": False}, 0), ({"ok": True, "phantom": True}, 0)],
+    ids=["it worked", "nothing says so", "it failed", "of another variant"],
+)
+def test_an_activation_counts_where_the_log_says_that_it_worked(tmp_path, fields, activated):
+    """Two questions, one rule."""
+    path = tmp_path / "study.duckdb"
+    event = fake.event("t1", kind="activate", via="skill-tool", **fields)
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=[event])])
+    assert rows(path, "skills_opened", "skill", "activated")[0] == ("csv-report", activated)
+    assert rows(path, "invocation_by_skill", "skill", "invoked")[0] == ("csv-report", activated)
+
+
 def test_a_plugin_prefix_is_no_other_skill(tmp_path):
     path = tmp_path / "study.duckdb"
     event = fake.event("t1", skill="plugin:csv-report")
