@@ -1,16 +1,15 @@
 """Measure the gates on a build: plant drift and harmless changes, and see what is flagged."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
-from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
+from skilljuror.gates.mutations import MUTATIONS
+from skilljuror.gates.target import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
@@ -19,7 +18,7 @@ from skilljuror.pipeline.construction.build import load_build, source_from
 from skilljuror.pipeline.construction.build_folder import RECORD, VARIANTS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
-from skilljuror.stats.rates import wilson
+from skilljuror.stats.intervals import wilson_interval
 
 SOURCE = "origin"
 """The variant of a build that stands for its source."""
@@ -37,7 +36,7 @@ def assay(
     seed: int = 0,
     source: Path | None = None,
 ) -> AssayReport:
-    """Change the variants of a build in every known way and count what the gates that judged it flag.
+    """Change the variants of a build in every known way and count what the gates flag.
 
     Of each mutation up to `sites` places per variant are chosen by `seed`. A mutant counts as
     flagged when its verdict is not pass after the findings of the unchanged variant are waived.
@@ -45,7 +44,6 @@ def assay(
     emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
     put together from a variant and its plan. Raises StudyError for a folder that holds no build.
     """
-    settings = AssaySettings(policy, sites, seed)
     record = load_build(build)
     bundles = {
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
@@ -58,8 +56,7 @@ def assay(
         variant = bundles[name]
         if variant.digest not in judged:
             judged.add(variant.digest)
-            judge = partial(audit, kind=name, policy=settings.policy, gates=record.gates)
-            counter.add(_judge_mutants(parent, variant, judge, settings), name)
+            counter.add(_judge_mutants(parent, variant, name, (policy, sites, seed)), name)
     return counter.report(record.name, policy, sites, seed)
 
 
@@ -79,16 +76,17 @@ JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 
 
 def _judge_mutants(
-    parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: "AssaySettings"
+    parent: Bundle, variant: Bundle, kind: str, options: tuple[str, int, int]
 ) -> Iterator[JudgedMutant]:
-    waived = {finding.id for finding in judge(parent, variant).own}
-    target = MutationTarget(variant, settings.seed)
-    text = said_lines(variant)
+    policy, count, seed = options
+    waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
+    target = MutationTarget(variant, seed)
+    said = said_lines(variant)
     for name, mutation in MUTATIONS.items():
-        for site in target.choose(name, tuple(mutation.sites(target)), settings.sites):
+        for site in target.choose(name, tuple(mutation.sites(target)), count):
             mutant = target.mutant(site)
-            equivalent = mutation.drift and said_lines(mutant) == text
-            yield name, site, None if equivalent else judge(parent, mutant, waivers=waived)
+            same = mutation.drift and said_lines(mutant) == said
+            yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
 
 
 class _MutantCounter:
@@ -131,13 +129,13 @@ class _MutantCounter:
 
 def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) -> AssayRow:
     mutants, equivalent, flagged, failed = counts
-    rate = flagged / mutants if mutants else None
-    interval = wilson(rate, mutants) if rate is not None else None
+    interval = wilson_interval(flagged, mutants)
     return AssayRow(
         mutation=name, drift=MUTATIONS[name].drift, mutants=mutants, equivalent=equivalent,
-        flagged=flagged, failed=failed, rate=rate, rules=rules,
-        low=interval.interval.low if interval else None,
-        high=interval.interval.high if interval else None,
+        flagged=flagged, failed=failed, rules=rules,
+        rate=flagged / mutants if mutants else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
     )  # fmt: skip
 
 
@@ -258,7 +256,7 @@ def _measure(
 def _content_key(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     """The size of a source, and what says that two builds are of it and hold the same variants."""
     digests = (f"{made.variant} {made.tree_digest}" for made in (record.source, *record.variants))
-    return record.source.tokens, (*record.gates, *sorted(digests))
+    return record.source.tokens, tuple(sorted(digests))
 
 
 def _assay_one(job: _AssayJob) -> AssayReport:
@@ -283,10 +281,8 @@ def power_sentence(report: AssayReport) -> str:
     edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
     if not planted:
         return "no drift could be planted: this source gives the audit nothing to miss"
-    share = wilson(caught / planted, planted)
-    between = (
-        f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
-    )
+    share = wilson_interval(caught, planted)
+    between = f" (95 % interval {share.low:.0%} to {share.high:.0%})" if share else ""
     return (
         f"this audit caught {caught} of {planted} planted drifts{between}"
         f" and flagged {flagged} of {edits} harmless edits"

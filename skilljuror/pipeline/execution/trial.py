@@ -52,8 +52,9 @@ class _TrialRunner:
         self.scratch = setup.scratch
         tempfile.tempdir = str(setup.scratch)
         self.study = StudyFolder(setup.study)
-        make_harness = resolve(HARNESSES, setup.choice.name, "harness", Harness)
-        self.harness: Harness = make_harness(setup.choice.options)
+        self.harness: Harness = resolve(HARNESSES, setup.choice.name, "harness")(
+            setup.choice.options
+        )
         self.isolation = self.harness.prepare()
         self.lock: IO[bytes] = setup.lock.open("ab")
         fcntl.flock(self.lock, fcntl.LOCK_SH)
