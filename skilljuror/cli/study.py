@@ -151,6 +151,11 @@ def _print_ingest(summary: Any, study: Path) -> None:
     for source, reason in summary.failures:
         print(f"  error: {source}: {reason}")
     print(f"database: {study / 'study.duckdb'}")
+    if summary.remade:
+        print(
+            "it was of another version and was made again from all its sources; the old one is kept"
+            f" as study.duckdb.old. Verdicts are not in the new one: {command_line('judge', study)}"
+        )
     if not summary.trajectories:
         listing = command_line("query", study, "sources")
         print(f"no run of an agent was found; what became of each file: {listing}")

@@ -6,8 +6,9 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding, kept
+from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
+from skilljuror.knowledge.units.extract import cached_by_bundles
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding, GateResult
 
@@ -81,7 +82,7 @@ _AGENT_FOLDERS = frozenset({
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
-class Security:
+class SecurityGate:
     """A skill is instructions by design, so only what the parent does not have is held against
     the variant, and nothing is ever cleaned. (transforms §6)"""
 
@@ -89,42 +90,46 @@ class Security:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair."""
-        known = {(fact.rule, fact.key) for fact in _facts(parent)}
-        findings = [_judged(fact, known) for fact in _facts(variant)]
-        return answer(self.name, (parent, variant), policy, findings, {"path": len(variant.files)})
+        known = {(observation.rule, observation.key) for observation in _observations(parent)}
+        findings = [_judged(observation, known) for observation in _observations(variant)]
+        return gate_result(
+            self.name, (parent, variant), policy, findings, {"path": len(variant.files)}
+        )
 
 
-def _judged(fact: Fact, known: set[tuple[str, object]]) -> Finding:
-    return finding(fact, inherited=(fact.rule, fact.key) in known)
+def _judged(observation: Observation, known: set[tuple[str, object]]) -> Finding:
+    return finding(observation, inherited=(observation.rule, observation.key) in known)
 
 
-@kept
-def _facts(bundle: Bundle) -> Iterator[Fact]:
-    seen: set[tuple[str, object]] = set()
-    for fact in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
-        if (fact.rule, fact.key) not in seen:
-            seen.add((fact.rule, fact.key))
-            yield fact
+@cached_by_bundles
+def _observations(bundle: Bundle) -> list[Observation]:
+    """The first observation of each rule and key."""
+    first: dict[tuple[str, object], Observation] = {}
+    for observation in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
+        first.setdefault((observation.rule, observation.key), observation)
+    return list(first.values())
 
 
-def _in_texts(bundle: Bundle) -> Iterator[Fact]:
+def _in_texts(bundle: Bundle) -> Iterator[Observation]:
     for path, blob in bundle.files.items():
         for rule, line, shown in _scanned(blob):
-            yield Fact(rule, " ".join(shown.split()).rstrip(_MARKS) or shown, path, line, shown)
+            yield Observation(
+                rule, " ".join(shown.split()).rstrip(_MARKS) or shown, path, line, shown
+            )
 
 
 @lru_cache(maxsize=1024)
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
     """(rule, line, what stands there) of one file; kept, for a variant shares most files."""
     text = blob.text or ""
-    folded = _fold(text)
-    found = []
+    lowered = _folded(text)
+    hits = []
     for rule, pattern in _PATTERNS.items():
         line, place = 1, 0
-        for match in _matches(rule, text, folded):
+        for match in _matches(rule, text, lowered):
             line, place = line + text.count("\n", place, match.start()), match.start()
-            found.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
-    return tuple(found)
+            hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
+    return tuple(hits)
 
 
 def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
@@ -151,7 +156,7 @@ def _places(text: str, head: str) -> Iterator[int]:
         place = text.find(head, place + 1)
 
 
-def _fold(text: str) -> str:
+def _folded(text: str) -> str:
     """Letters as a pattern that ignores case takes them, character by character: beside capitals
     four letters beyond ASCII are taken for one of ASCII."""
     if not text.isascii():
@@ -165,21 +170,23 @@ def _longest(text: str) -> int:
     return max(map(len, text.split()), default=0)
 
 
-def _in_paths(bundle: Bundle) -> Iterator[Fact]:
+def _in_paths(bundle: Bundle) -> Iterator[Observation]:
     for path, blob in bundle.files.items():
         pure = PurePosixPath(path)
         if pure.name.lower() in _SECRET_FILES or _AGENT_FOLDERS & set(pure.parts[:-1]):
-            yield Fact("security.agent-file", pure.name, path)
+            yield Observation("security.agent-file", pure.name, path)
         if blob.data.startswith(_PROGRAMS):
-            yield Fact("security.program", blob.sha256, path)
+            yield Observation("security.program", blob.sha256, path)
 
 
-def _permissions(bundle: Bundle) -> Iterator[Fact]:
+def _permissions(bundle: Bundle) -> Iterator[Observation]:
     for skill in bundle.skills:
         fields, _ = parse_frontmatter((bundle.files[skill.path].text or "").split("\n"))
         for name in ("allowed-tools", "hooks", "mcp-servers"):
             for value in _values(fields.get(name)):
-                yield Fact("security.permission", (name, value), skill.path, 1, f"{name}: {value}")
+                yield Observation(
+                    "security.permission", (name, value), skill.path, 1, f"{name}: {value}"
+                )
 
 
 def _values(value: object) -> Iterable[str]:

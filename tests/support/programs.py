@@ -4,7 +4,7 @@ import os
 from typing import ClassVar
 
 from skilljuror.errors import HarnessError
-from skilljuror.gates.findings import answer
+from skilljuror.gates.findings import gate_result
 from skilljuror.harnesses.local import LocalHarness
 from skilljuror.models.gate import Finding
 from skilljuror.transforms.layouts.origin import Origin
@@ -52,4 +52,4 @@ class Grumpy:
 
     def check(self, parent, variant, kind, policy):
         finding = Finding(rule="grumpy.always", severity="info", file="brew/SKILL.md")
-        return answer(self.name, (parent, variant), policy, [finding], {"variant": 1})
+        return gate_result(self.name, (parent, variant), policy, [finding], {"variant": 1})

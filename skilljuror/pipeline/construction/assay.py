@@ -9,8 +9,8 @@ from typing import NamedTuple
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
-from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import Site, Target, told
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
@@ -74,7 +74,7 @@ def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bun
     return source
 
 
-JudgedMutant = tuple[str, Site, AuditResult | None]
+JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 """(mutation, place, what the gates said); None for an equivalent mutant."""
 
 
@@ -82,12 +82,12 @@ def _judge_mutants(
     parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: "AssaySettings"
 ) -> Iterator[JudgedMutant]:
     waived = {finding.id for finding in judge(parent, variant).own}
-    target = Target(variant, settings.seed)
-    text = told(variant)
+    target = MutationTarget(variant, settings.seed)
+    text = said_lines(variant)
     for name, mutation in MUTATIONS.items():
         for site in target.choose(name, tuple(mutation.sites(target)), settings.sites):
             mutant = target.mutant(site)
-            equivalent = mutation.drift and told(mutant) == text
+            equivalent = mutation.drift and said_lines(mutant) == text
             yield name, site, None if equivalent else judge(parent, mutant, waivers=waived)
 
 
@@ -142,7 +142,7 @@ def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) ->
 
 
 def _slip(
-    name: str, site: Site, variant: str, result: AuditResult, rules: Sequence[str]
+    name: str, site: MutationSite, variant: str, result: AuditResult, rules: Sequence[str]
 ) -> AssaySlip:
     return AssaySlip(
         mutation=name, variant=variant, file=site.path, line=site.line,

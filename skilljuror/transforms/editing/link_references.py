@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.models.plan import Copy, Generated
-from skilljuror.transforms.editing.page_builder import Page
+from skilljuror.transforms.editing.page_builder import PageBuilder
 
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _FOOTNOTE = re.compile(r"^ {0,3}\[(\^[^\[\]\s]+)\]:")
 
 
-class Labels:
+class LabelScope:
     """Labels of the texts on one page; a text fits when no label of one reaches another."""
 
     def __init__(self) -> None:
@@ -51,7 +51,9 @@ def used_labels(lines: Sequence[str]) -> set[str]:
 
 def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
     """(label, first line, end) of every definition, then of every footnote that is none."""
-    links = [(one.label, one.start, one.end) for one in markdown.definitions]
+    links = [
+        (definition.label, definition.start, definition.end) for definition in markdown.definitions
+    ]
     yield from links
     known = {label for label, _, _ in links}
     for block in markdown.blocks:
@@ -61,11 +63,11 @@ def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
                 yield folded_label(note[1]), block.start, block.end
 
 
-Line = Callable[[int, str], str]
+RelocatedLine = Callable[[int, str], str]
 """(0-based line of the flat file, page) -> the line as it should stand on that page."""
 
 
-def supply(page: Page, flat: MarkdownIndex, line: Line) -> None:
+def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLine) -> None:
     """Add to a page the definitions that its labels had in the flat file and lost by moving.
 
     They go to its end; where the page has another definition of the label, which never counted,
@@ -81,32 +83,32 @@ def supply(page: Page, flat: MarkdownIndex, line: Line) -> None:
         page.gap()
         for start, end in last:
             for text in _texts(flat, start, end, page.path, line):
-                page.make("definition", line=text)
+                page.generate("definition", line=text)
     if first:
         texts = [text for place in first for text in _texts(flat, *place, page.path, line)]
-        page.insert(_opening(page), [("definition", {"line": text}) for text in texts])
+        page.insert(_opening(page), [Generated("definition", {"line": text}) for text in texts])
 
 
-def _lost(page: Page, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
+def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
     """Labels used on the page whose first definition in the flat file did not come along."""
     used = used_labels(page.lines)
-    carried = {
+    copied = {
         number
         for piece in page.pieces
         if isinstance(piece, Copy)
         for number in range(piece.start - 1, piece.end)
     }
-    counts: dict[str, tuple[int, int]] = {}
+    first_places: dict[str, tuple[int, int]] = {}
     for label, start, end in _definitions(flat):
-        counts.setdefault(label, (start, end))
+        first_places.setdefault(label, (start, end))
     return [
         (label, place)
-        for label, place in counts.items()
-        if label in used and place[0] not in carried
+        for label, place in first_places.items()
+        if label in used and place[0] not in copied
     ]
 
 
-def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: Line) -> list[str]:
+def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: RelocatedLine) -> list[str]:
     """The lines of a definition, out of any quote or list it stood in."""
     return [_bare(line(number, page)) for number in range(start, min(end, len(flat.lines)))]
 
@@ -117,10 +119,12 @@ def _bare(text: str) -> str:
     return text[place:] if lead and not lead.strip(" >-*+0123456789.)") else text.strip()
 
 
-def _opening(page: Page) -> int:
+def _opening(page: PageBuilder) -> int:
     """Number of pieces before the text of the page: its frontmatter."""
     first = page.pieces[0] if page.pieces else None
-    skip = page.sources.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
+    skip = (
+        page.parent_texts.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
+    )
     whole = isinstance(first, Copy) and skip > 0 and (first.start, first.end) == (1, skip)
     if isinstance(first, Generated) or not whole:
         return 0

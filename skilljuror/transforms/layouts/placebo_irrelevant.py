@@ -1,11 +1,12 @@
 """Words about nothing that a task needs: they fill a page line for line, to a given length."""
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
+
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, Omitted, Plan, PlannedFile
-from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
-from collections.abc import Collection, Iterator, Sequence
 from skilljuror.tokens import estimate, scaled, weight
+from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 
 class IrrelevantPlacebo:
@@ -19,8 +20,8 @@ class IrrelevantPlacebo:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; data beside the page is left out, for a task may need it."""
-        flat, sources = flat_skill(parent, self.variant)
-        flags = sources.text(flat.path).flags
+        flat, parent_texts = flat_skill(parent, self.variant)
+        flags = parent_texts.text(flat.path).flags
         skip = flat.markdown.frontmatter_lines
         body = list(flat.lines[skip:])
         headings = {heading.start - skip for heading in flat.markdown.headings}
@@ -67,9 +68,9 @@ def sentences() -> Iterator[str]:
     """One sentence after another; none comes twice among the first 17,017."""
     number = 0
     while True:
-        parts = (one[number % len(one)] for one in (SUBJECTS, VERBS, PLACES, ENDS))
-        told = " ".join(parts)
-        yield f"{told[0].upper()}{told[1:]}."
+        parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
+        sentence = " ".join(parts)
+        yield f"{sentence[0].upper()}{sentence[1:]}."
         number += 1
 
 
@@ -82,21 +83,21 @@ def words() -> Iterator[str]:
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
     (0-based) keep their level."""
-    told, wanted, made = words(), 0, 0
-    found = []
+    filler, needed, tokens = words(), 0, 0
+    filled = []
     for number, line in enumerate(lines):
         text = ""
-        wanted += estimate(line)
+        needed += estimate(line)
         if line.strip():
             mark = _mark(line, number in headings)
-            text = f"{mark}{next(told)}"
+            text = f"{mark}{next(filler)}"
             heavy = weight(text)
-            while made + scaled(heavy) < wanted:
-                word = next(told)
+            while tokens + scaled(heavy) < needed:
+                word = next(filler)
                 text, heavy = f"{text} {word}", heavy + weight(word)
-            made += scaled(heavy)
-        found.append(text)
-    return found
+            tokens += scaled(heavy)
+        filled.append(text)
+    return filled
 
 
 def _mark(line: str, heading: bool) -> str:

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.generated.templates import template_of_line
+from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
 from skilljuror.transforms.editing.links import is_local, rewrite_links, split_target
@@ -38,13 +37,13 @@ class UnroutedPlacebo:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan."""
-        flat, sources = flat_skill(parent, self.variant)
+        flat, parent_texts = flat_skill(parent, self.variant)
         others = [path for path in parent.files if path != flat.path]
         skip = flat.markdown.frontmatter_lines
         left = set(_routing(flat.lines, skip))
         quiet = _Unnaming(flat.path, others)
         pieces = tuple(_pieces(flat.path, flat.lines, left, skip, quiet))
-        text = sources.text(flat.path)
+        text = parent_texts.text(flat.path)
         root = PlannedFile(flat.path, pieces, False, text.final_newline, text.bom, text.crlf)
         return Plan(
             self.variant,
@@ -85,16 +84,16 @@ def _is_row(line: str) -> bool:
 
 
 def _pieces(
-    path: str, lines: tuple[str, ...], left: set[int], skip: int, quiet: "_Unnaming"
+    path: str, lines: tuple[str, ...], omitted: set[int], skip: int, unname: "_Unnaming"
 ) -> Iterator[Copy]:
     """Copies of what stays, run by run."""
     start = 0
-    for stop in [*sorted(left), len(lines)]:
+    for stop in [*sorted(omitted), len(lines)]:
         if start < stop:
             changes = (
-                Substitution(number + 1, lines[number], told, "control")
+                Substitution(number + 1, lines[number], after, "control")
                 for number in range(max(start, skip), stop)
-                if (told := quiet(lines[number])) != lines[number]
+                if (after := unname(lines[number])) != lines[number]
             )
             yield Copy(path, start + 1, stop, substitutions=tuple(changes))
         start = stop + 1
@@ -125,6 +124,10 @@ class _Unnaming:
 
 
 def _pattern(before: str, names: Iterable[str], after: str = "") -> re.Pattern[str] | None:
-    told = [re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))]
+    alternatives = [re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))]
     after = after or r"(?![\w/-]|\.\w)"
-    return re.compile(f"{before}(?:{'|'.join(told)}){after}", re.IGNORECASE) if told else None
+    return (
+        re.compile(f"{before}(?:{'|'.join(alternatives)}){after}", re.IGNORECASE)
+        if alternatives
+        else None
+    )

@@ -14,15 +14,19 @@ from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.record import Record
-from skilljuror.transforms.llm.assignment_schema import told
-from skilljuror.transforms.llm.rewrite_request import Brief, disclosed_brief, flat_brief
-from skilljuror.transforms.llm.embedded_files import expanded_page, placement_problems
+from skilljuror.transforms.llm.assignment_schema import joined_problems
+from skilljuror.transforms.llm.placeholders import page_with_files, placement_problems
 from skilljuror.transforms.llm.prompts import Prompt
+from skilljuror.transforms.llm.rewrite_request import (
+    RewriteRequest,
+    baseline_request,
+    disclosure_request,
+)
 
 ROOT = "SKILL.md"
-BRIEFS: Mapping[str, Callable[[Bundle], Brief]] = {
-    "baseline": flat_brief,
-    "pd": disclosed_brief,
+REQUESTS: Mapping[str, Callable[[Bundle], RewriteRequest]] = {
+    "baseline": baseline_request,
+    "pd": disclosure_request,
 }
 """The layouts that can be written, and what each starts from."""
 _REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
@@ -38,7 +42,7 @@ class WrittenFile(Record):
     """All of its text, for SKILL.md without the frontmatter."""
 
 
-class Written(Record):
+class RewriteAnswer(Record):
     """A variant as a model wrote it."""
 
     files: tuple[WrittenFile, ...]
@@ -60,48 +64,48 @@ class Rewriter:
         Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
         the form of a variant.
         """
-        brief = BRIEFS[self.variant](parent)
+        request = REQUESTS[self.variant](parent)
         answer, _ = self.client.ask_for(
-            Written, self.messages(brief), lambda written: problem(written, brief)
+            RewriteAnswer, self.messages(request), lambda written: answer_problem(written, request)
         )
-        return finished(answer, brief)
+        return variant_files(answer, request)
 
-    def messages(self, brief: Brief) -> list[Message]:
+    def messages(self, request: RewriteRequest) -> list[Message]:
         """The Skill as instructions; everything from the bundle as delimited data."""
-        shown = f"{as_data('request', brief.request())}\n{as_data('bundle', brief.bundle())}"
+        shown = f"{as_data('request', request.request())}\n{as_data('bundle', request.bundle())}"
         return [
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": shown},
         ]
 
 
-def problem(written: Written, brief: Brief) -> str | None:
+def answer_problem(written: RewriteAnswer, request: RewriteRequest) -> str | None:
     """Why an answer cannot become a variant; None when it can. Its meaning is not judged here."""
-    found = [*_paths(written, brief), *_texts(written, brief)]
-    if not found:
-        flat = brief.layout == "baseline"
-        found = [*(_flat if flat else _disclosed)(written, brief)]
-    return told(found) or None
+    problems = [*_path_problems(written, request), *_text_problems(written, request)]
+    if not problems:
+        flat = request.layout == "baseline"
+        problems = [*(_flat_problems if flat else _disclosed_problems)(written, request)]
+    return joined_problems(problems) or None
 
 
-def finished(written: Written, brief: Brief) -> dict[str, Blob]:
+def variant_files(written: RewriteAnswer, request: RewriteRequest) -> dict[str, Blob]:
     """The files of a variant whose answer has no problem."""
-    files = dict(brief.data)
+    files = dict(request.data)
     for file in written.files:
-        lines = _page(file, brief)
-        files[f"{brief.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
+        lines = _page(file, request)
+        files[f"{request.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
     return {path: files[path] for path in sorted(files, key=str.encode)}
 
 
-def _page(file: WrittenFile, brief: Brief) -> list[str]:
+def _page(file: WrittenFile, request: RewriteRequest) -> list[str]:
     """The lines of a written file; a root gets the source's frontmatter in place of its own, and
     a flat one the files it carries."""
     lines = file.text.replace("\r\n", "\n").split("\n")
     if file.path != ROOT:
         return _trimmed(lines)
     body = _trimmed(lines[frontmatter_end(lines) :])
-    page = [*brief.head, "", *body]
-    return expanded_page(page, brief.carried) if brief.layout == "baseline" else page
+    page = [*request.head, "", *body]
+    return page_with_files(page, request.files) if request.layout == "baseline" else page
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
@@ -110,30 +114,30 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     return list(lines[start:end])
 
 
-def _paths(written: Written, brief: Brief) -> Iterator[str]:
+def _path_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     paths = [file.path for file in written.files]
     if paths.count(ROOT) != 1:
         yield f"there must be one {ROOT}, there are {paths.count(ROOT)}"
-    taken = {path.removeprefix(f"{brief.folder}/").casefold() for path in brief.data}
+    taken = {path.removeprefix(f"{request.folder}/").casefold() for path in request.data}
     for path in paths:
         shown = repr(path[:_SHOWN])
-        if path != ROOT and (brief.layout == "baseline" or not _REFERENCE.fullmatch(path)):
-            yield f"{shown} is no path of the layout {brief.layout}"
+        if path != ROOT and (request.layout == "baseline" or not _REFERENCE.fullmatch(path)):
+            yield f"{shown} is no path of the layout {request.layout}"
         elif path.casefold() in taken:
             yield f"the path {shown} is taken; each file needs its own"
         taken.add(path.casefold())
 
 
-def _texts(written: Written, brief: Brief) -> Iterator[str]:
+def _text_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     size = sum(len(file.text) for file in written.files)
-    if size > brief.most:
-        yield f"the files have {size} characters, at most {brief.most}"
+    if size > request.most:
+        yield f"the files have {size} characters, at most {request.most}"
     for file in written.files:
         if not file.text.strip():
             yield f"{file.path[:_SHOWN]!r} is empty"
-    strange = _invisible(file.text for file in written.files) - _invisible(brief.shown.values())
-    if strange:
-        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(strange))
+    unseen = _invisible(file.text for file in written.files) - _invisible(request.shown.values())
+    if unseen:
+        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(unseen))
         yield f"it holds characters that cannot be seen and that the bundle has not: {codes}"
 
 
@@ -143,23 +147,23 @@ def _invisible(texts: Iterable[str]) -> set[str]:
     return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
 
 
-def _flat(written: Written, brief: Brief) -> Iterator[str]:
+def _flat_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     root = next(file for file in written.files if file.path == ROOT)
-    for one in brief.carried:
-        count = root.text.count(one.placeholder)
+    for embedded in request.files:
+        count = root.text.count(embedded.placeholder)
         if count != 1:
-            yield f"{one.placeholder} stands {count} times, it must stand once"
-    yield from placement_problems(_page(root, brief), brief.carried)
+            yield f"{embedded.placeholder} stands {count} times, it must stand once"
+    yield from placement_problems(_page(root, request), request.files)
 
 
-def _disclosed(written: Written, brief: Brief) -> Iterator[str]:
+def _disclosed_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     root = next(file.text for file in written.files if file.path == ROOT)
     everything = "\n".join(file.text for file in written.files)
-    for one in brief.carried:
-        if one.placeholder in everything:
-            yield f"{one.placeholder} stands in the text; the file stands at its own path again"
-        if not _is_named(one.path, root):
-            yield f"{ROOT} does not name {one.path!r}, which an agent would not find"
+    for embedded in request.files:
+        if embedded.placeholder in everything:
+            yield f"{embedded.placeholder} stands in the text; the file stands at its own path again"
+        if not _is_named(embedded.path, root):
+            yield f"{ROOT} does not name {embedded.path!r}, which an agent would not find"
 
 
 def _is_named(path: str, root: str) -> bool:
