@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.field_coverage.survey import Coverage, FieldCoverage, coverage
+from skilljuror.parsers.field_coverage.survey import Coverage, FieldCoverage, Reading, coverage
 
 GOLDENS = Path(__file__).parent.parent / "trajectories"
 ENOUGH = 600.0
 """Seconds: the page must not hang on how fast a machine is."""
-SHOWN = ("observed", "routes", "ignored")
+SHOWN: tuple[Reading, ...] = ("observed", "routes", "ignored")
 """Readings of fields that hold a value in these logs; all of them are tried."""
+COUNTED: tuple[Reading, ...] = (*SHOWN, "empty")
 
 NOTES = {
     "harbor-trial": "Of several logs in `agent/` only the most native is read, by its own format; "
@@ -75,7 +76,7 @@ def coverage_page() -> str:
     parts = [_INTRO]
     for name in FORMATS:
         found = coverage([GOLDENS / name], name, ENOUGH)
-        counts = ", ".join(f"{found.count(reading)} {reading}" for reading in (*SHOWN, "empty"))
+        counts = ", ".join(f"{found.count(reading)} {reading}" for reading in COUNTED)
         parts.append(f"## {name}\n\n{NOTES[name]}\n\n{len(found.fields)} fields: {counts}.\n")
         parts.append(_table(found))
     return "\n".join(parts)

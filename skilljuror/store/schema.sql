@@ -524,3 +524,26 @@ CREATE MACRO wilson_low(part, whole) AS
     if(part / nullif(whole, 0) = 0, 0, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), -1));
 CREATE MACRO wilson_high(part, whole) AS
     if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
+
+-- Formulas that questions share.
+
+-- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
+CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;
+
+-- Chance of at least one pass among k of the trials, without bias; null with fewer trials than k (A-36).
+CREATE MACRO pass_at_k(trials, passes, k) AS
+    if(trials < k, NULL, 1 - list_product(
+        list_transform(range(k), lambda i: greatest(trials - passes - i, 0) / (trials - i))
+    ));
+
+-- Share of what was left to gain; null where nothing was.
+CREATE MACRO normalised_gain(without, with_skill) AS (with_skill - without) / nullif(1 - without, 0);
+
+-- Extra tokens for each token without the Skill; null where there was none.
+CREATE MACRO token_overhead(without, with_skill) AS (with_skill - without) / nullif(without, 0);
+
+-- Gain for each part of extra tokens; null where either is 0. Its sign says nothing without the quadrant (A-33).
+CREATE MACRO cost_efficiency(delta, overhead) AS nullif(delta, 0) / nullif(overhead, 0);
+CREATE MACRO cost_quadrant(delta, overhead) AS
+    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' ELSE 'equal' END || ', '
+    || CASE sign(overhead) WHEN 1 THEN 'dearer' WHEN -1 THEN 'cheaper' WHEN 0 THEN 'same cost' END;

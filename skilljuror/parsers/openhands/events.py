@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt, usage_of_response
@@ -70,6 +70,7 @@ class OpenHands(Parser):
     """Reads one history, or every history of an output.jsonl."""
 
     agent = "openhands"
+    traits = AgentTraits(keeps_folder=True)
 
     def sniff(self, source: Source) -> bool:
         """A list or lines of events, or objects with an instance_id and a history."""

@@ -1,0 +1,199 @@
+"""`skilljuror build`: variants and audit record of source bundles."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skilljuror.cli.options import Debug, Jobs, Json
+from skilljuror.cli.output import command_line, emit, progress, table
+from skilljuror.errors import SkilljurorError, UsageError
+
+ENGINES = ("plan", "assign", "rewrite")
+MAX_ISSUES = 8
+"""Issues of sources that are printed; the record has them all."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("build")(build)
+
+
+def build(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="A skill, a folder of skills, or a .skill/zip."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the build goes.")],
+    variants: Annotated[
+        str, typer.Option("--variants", help="Which layouts, by comma.")
+    ] = "origin,origin-flat,baseline,pd",
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", help="plan; assign (a model picks places), rewrite (a model writes)."
+        ),
+    ] = "plan",
+    model: Annotated[
+        str | None, typer.Option("--model", help="For assign and rewrite, as litellm names it.")
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
+    ] = None,
+    assay: Annotated[
+        bool, typer.Option("--assay", help="Measure what the gates would have caught, too.")
+    ] = False,
+    jobs: Jobs = 1,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
+    from skilljuror.pipeline.workers import Progress
+
+    names = tuple(name.strip() for name in variants.split(",") if name.strip())
+    if not names:
+        raise UsageError(
+            "--variants names none; leave it out, or name some by comma", field="variants"
+        )
+    model_options = _model_options(engine, model, api_base, out)
+    results: list[tuple[str, Any]] = []
+    with progress(json) as listener:
+        for done in _build_each(sources, out, jobs, names, model_options):
+            results.append(done)
+            if len(sources) > 1:
+                listener(Progress("build", len(results), len(sources), done[0]))
+    if assay:
+        results = _assay(results, out, len(sources) > 1, jobs)
+    built = [name for name, result in results if not isinstance(result, SkilljurorError)]
+    if len(sources) > 1 and built:
+        from skilljuror.pipeline.construction.stored_builds import store_builds
+
+        store_builds(out, built)
+    payload = [
+        {"source": name, "error": result.message}
+        if isinstance(result, SkilljurorError)
+        else {"source": name, "record": result}
+        for name, result in results
+    ]
+    emit(payload if len(sources) > 1 else payload[0], json, lambda: _print_builds(results, out))
+    raise typer.Exit(_status(results))
+
+
+def _assay(
+    results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
+) -> list[tuple[str, Any]]:
+    from skilljuror.pipeline.construction.assay import keep_assays
+
+    folders = {
+        name: out / name if many else out
+        for name, result in results
+        if not isinstance(result, SkilljurorError)
+    }
+    kept = keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
+    return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
+
+
+def _model_options(
+    engine: str, model: str | None, api_base: str | None, out: Path
+) -> dict[str, Any]:
+    """What a build with a model takes on top; empty for the plan engine."""
+    from skilljuror.llm import ModelChoice
+
+    if engine not in ENGINES:
+        raise UsageError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine == "plan" and (model or api_base):
+        raise UsageError("the engine 'plan' asks no model; choose --engine assign or rewrite")
+    if engine == "plan":
+        return {}
+    if not model:
+        raise UsageError(
+            f"the engine {engine!r} asks a model; name one with --model, such as openai/gpt-5.4"
+        )
+    calls = out.parent / f"{out.name}.calls.jsonl"
+    return {"mode": engine, "choice": ModelChoice(model, api_base), "calls": calls}
+
+
+def _build_each(
+    sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], model_options: dict[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
+    from skilljuror.pipeline.construction.build import build_many, build_source
+    from skilljuror.pipeline.construction.model_build import build_many_with_model, build_with_model
+
+    if len(sources) == 1:
+        source = sources[0]
+        record = (
+            build_with_model(source, out, variants=names, **model_options)
+            if model_options
+            else build_source(source, out, variants=names)
+        )
+        yield record.name, record
+    elif model_options:
+        yield from build_many_with_model(sources, out, variants=names, **model_options)
+    else:
+        yield from build_many(sources, out, jobs, variants=names)
+
+
+def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:
+    rows: list[tuple[Any, ...]] = []
+    for name, result in results:
+        if isinstance(result, SkilljurorError):
+            rows.append((name, "error", None, None, None, None, result.message))
+            continue
+        rows += [
+            (
+                name, item.variant, item.verdict or "–", len(item.files), item.root_lines,
+                item.tokens, item.feasibility or ("control" if item.expected_findings else ""),
+            )
+            for item in result.variants
+        ]  # fmt: skip
+    columns = ("source", "variant", "gates", "files", "root lines", "tokens", "note")
+    table(columns, rows)
+    built = [result for _, result in results if not isinstance(result, SkilljurorError)]
+    if len(results) > 1:
+        print(f"{len(built)} of {len(results)} sources built")
+    if built:
+        _print_troubles(built, out)
+        print(f"tokens by {built[0].tokenizer}")
+        _print_power(built)
+        print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
+        if len(results) > 1:
+            print(f"rows for RQ1 in {out}/study.duckdb: {command_line('query', out, 'builds')}")
+        if built[0].engine != "plan":
+            print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
+
+
+def _print_troubles(records: list[Any], out: Path) -> None:
+    """What is wrong with the sources, and where to read why a variant did not pass."""
+    issues = [
+        f"source: {issue['file']}:{issue['line'] or ''}".rstrip(":") + f": {issue['message']}"
+        for record in records
+        for issue in record.issues
+        if issue["severity"] != "info"
+    ]
+    for line in issues[:MAX_ISSUES]:
+        print(line)
+    if len(issues) > MAX_ISSUES:
+        print(f"source: {len(issues) - MAX_ISSUES} more like these in build.json")
+    if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
+        print(
+            f"why a variant did not pass: gates.jsonl in {out}; explain a rule:"
+            f" {command_line('explain')}"
+        )
+
+
+def _print_power(records: list[Any]) -> None:
+    from skilljuror.models.gate import AssayReport
+    from skilljuror.pipeline.construction.assay import power_sentence
+
+    for record in records:
+        if record.assay is not None:
+            print(f"{record.name}: {power_sentence(AssayReport.model_validate(record.assay))}")
+
+
+def _status(results: list[tuple[str, Any]]) -> int:
+    if any(isinstance(result, SkilljurorError) for _, result in results):
+        return 2
+    verdicts = {item.verdict for _, result in results for item in result.variants}
+    return 1 if "fail" in verdicts else 3 if "review" in verdicts else 0
