@@ -208,6 +208,8 @@ CREATE TABLE trajectories (
     task VARCHAR,  -- Task of the foreign trial around the log; null in a study and where no harness tells it.
     reward DOUBLE,  -- Reward of its verifier; null when it gave none.
     exception VARCHAR,  -- Class of its end when it was not clean.
+    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent never leaves a name out of its list of skills, however long that is.
+    lists_folder_names BOOLEAN NOT NULL,  -- Whether that list calls skills by their folders; else by the names in their frontmatter.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.
@@ -385,8 +387,8 @@ WHERE e.counted AND NOT e.bundled;
 CREATE MACRO plain_name(name) AS
     regexp_replace(lower(regexp_extract(name, '[^:/]*$')), '[^\p{L}\p{N}]+', '-', 'g');
 
--- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Claude Code always keeps all names. Codex and Copilot CLI leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length; of others nothing is known.
-CREATE MACRO is_whole_list(agent, listed) AS coalesce(agent = 'claude-code', false) OR listed < 12;
+-- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Some agents always keep all names. Others leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length.
+CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
 -- One row per reason why a trial does not belong to its arm: it is invalid for the design and should be run again.
 CREATE VIEW contaminations AS
@@ -450,7 +452,7 @@ SELECT
     'the log lists the skills on offer, and not ' || string_agg(skill, ', ' ORDER BY skill) || ' of the variant'
 FROM (
     SELECT
-        l.trajectory, l.trial, l.agent, s.skill, len(v.skills) AS skills,
+        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, s.skill, len(v.skills) AS skills,
         -- what was listed in all, and under names that the variant does not have
         (SELECT count(*) FROM offered AS o WHERE o.trajectory = l.trajectory) AS listed,
         (
@@ -469,10 +471,10 @@ FROM (
             WHERE o.trajectory = l.trajectory AND plain_name(o.skill) = plain_name(s.skill)
         )
 )
-GROUP BY trajectory, trial, agent, skills, listed, strangers
--- Claude Code lists the names of folders; others the names in the frontmatter, so that a stranger may be a missing one.
+GROUP BY trajectory, trial, lists_every_skill, lists_folder_names, skills, listed, strangers
+-- Where names in the frontmatter are listed, a stranger may be a missing one.
 HAVING count(*) = skills
-    OR (is_whole_list(agent, listed) AND (coalesce(agent = 'claude-code', false) OR strangers < count(*)));
+    OR (is_whole_list(lists_every_skill, listed) AND (lists_folder_names OR strangers < count(*)));
 
 -- What the gates did with changes that were planted.
 
