@@ -3,11 +3,13 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
+from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,
     FORMAT,
+    MANIFEST,
     ROOT,
     SCRIPT,
     SKILL,
@@ -326,6 +328,49 @@ def test_a_line_or_two_are_no_proof(output):
 def test_a_quoted_example_is_no_read_and_a_long_piece_is(first, last, events):
     text = "\n".join(["manual", *FORMAT.split("\n")[first - 1 : last], "end"])
     assert len(events_of(ran("cat docs/manual.md", text))) == events
+
+
+TEMPLATE = (
+    "# Report of the ledger\n\nPrepared for the board of the company.\n\n## Summary of sales\n\n"
+    "## Open questions\n\nSigned by the keeper of the ledger.\n"
+)
+WITH_TEMPLATE = SkillManifest(
+    resources=(*MANIFEST.resources, Resource("ledger", "assets/report.md", "support", TEMPLATE)),
+    roots=MANIFEST.roots, skills=MANIFEST.skills,
+)  # fmt: skip
+REPORT = TEMPLATE.replace("\n\n## Open", "\n\nSales rose.\nCosts fell.\nNothing is due.\n\n## Open")
+FOREIGN = "\n".join(TEMPLATE.split("\n")[:5]) + "\n\n" + "Another harbour, another year.\n" * 9
+
+
+@pytest.mark.parametrize("text", [REPORT, FOREIGN], ids=["filled-in", "another-report"])
+@pytest.mark.parametrize("tool", ["cat", "read"])
+def test_a_file_with_lines_of_a_template_is_not_the_template(tool, text):
+    read = ToolCall(
+        "c1", "Read", "read", 2, path="/srv/app/out/report.md", result=ToolResult(text, 3, True)
+    )
+    call = ran("cat out/report.md", text) if tool == "cat" else read
+    assert events_of(call, manifest=WITH_TEMPLATE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "resource"),
+    [(TEMPLATE, "assets/report.md"), (TAXES, "references/taxes.md"), (FORMAT, "references/format.md")],
+    ids=["template", "short", "long"],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["", "{}", "== old.md\n{}"], ids=["empty", "alone", "headed"])
+def test_a_copy_that_no_command_names_is_found(text, resource, around):
+    shown = around.format(text)
+    events = events_of(ran("cat backup/old.md", shown), manifest=WITH_TEMPLATE)
+    expected = [(resource, "full", "content")] if shown else []
+    assert [(one.resource, one.content_exposed, one.witness) for one in events] == expected
+
+
+def test_code_that_prints_several_files_shows_each():
+    shown = f"SKILL.md\n{SKILL}\nreport\n{TEMPLATE}"
+    events = events_of(ran("python3 print_all.py", shown), manifest=WITH_TEMPLATE)
+    assert [(one.resource, one.content_exposed) for one in events] == [
+        ("SKILL.md", "full"), ("assets/report.md", "full"),
+    ]  # fmt: skip
 
 
 def test_witnesses_that_disagree_say_so():
