@@ -57,7 +57,9 @@ def _layouts(end: str, mark: str, folder: str) -> dict[str, Bundle]:
 
 
 @pytest.mark.parametrize("folder", ["k", "s1"])
-@pytest.mark.parametrize(("end", "mark"), [("\n", ""), ("\r\n", "\ufeff")])
+@pytest.mark.parametrize(
+    ("end", "mark"), [("\n", ""), ("\r\n", "\ufeff")], ids=["LF", "CRLF and a mark"]
+)
 def test_they_follow_their_files(end: str, mark: str, folder: str) -> None:
     made = _layouts(end, mark, folder)
     for name, parent in (("baseline", "source"), ("pd", "baseline")):

@@ -19,6 +19,7 @@ from tests.support.bundle_corpus import bundle
         ("棚の部品を静かに戻す", 4, ""),
         ("short", 9, "short"),
     ],
+    ids=["sentence", "no word fits", "at a mark", "no blank", "fits"],
 )
 def test_a_text_is_never_cut_inside_a_word(text: str, limit: int, told: str) -> None:
     assert cut_at_sentence(text, limit) == told
