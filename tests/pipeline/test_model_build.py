@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from skilljuror.bundles import load_bundle
-from skilljuror.bundles.folder import write_bundle
+from skilljuror.bundles.writer import write_bundle
 from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl

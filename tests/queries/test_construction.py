@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skilljuror.cli.output import command_line
 from skilljuror.queries.run import meaning_of_no_rows, run
-from skilljuror.stats.rates import wilson
+from skilljuror.stats.intervals import wilson_interval
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
@@ -137,7 +137,7 @@ def test_the_interval_is_wilsons(pairs):
     for row in found:
         planted, flagged = counts[row["mutation"]]
         if planted:
-            expected = wilson(flagged / planted, planted)
+            expected = wilson_interval(flagged, planted)
             assert expected is not None
-            ends = (expected.interval.low, expected.interval.high)
+            ends = (expected.low, expected.high)
             assert (row["rate_low"], row["rate_high"]) == pytest.approx(ends, abs=1e-12)

@@ -68,9 +68,9 @@ def sentences() -> Iterator[str]:
     """One sentence after another; none comes twice among the first 17,017."""
     number = 0
     while True:
-        parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
-        sentence = " ".join(parts)
-        yield f"{sentence[0].upper()}{sentence[1:]}."
+        parts = (one[number % len(one)] for one in (SUBJECTS, VERBS, PLACES, ENDS))
+        told = " ".join(parts)
+        yield f"{told[0].upper()}{told[1:]}."
         number += 1
 
 
@@ -83,21 +83,21 @@ def words() -> Iterator[str]:
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
     (0-based) keep their level."""
-    filler, needed, tokens = words(), 0, 0
-    filled = []
+    told, wanted, made = words(), 0, 0
+    found = []
     for number, line in enumerate(lines):
         text = ""
-        needed += estimate(line)
+        wanted += estimate(line)
         if line.strip():
             mark = _mark(line, number in headings)
-            text = f"{mark}{next(filler)}"
+            text = f"{mark}{next(told)}"
             heavy = weight(text)
-            while tokens + scaled(heavy) < needed:
-                word = next(filler)
+            while made + scaled(heavy) < wanted:
+                word = next(told)
                 text, heavy = f"{text} {word}", heavy + weight(word)
-            tokens += scaled(heavy)
-        filled.append(text)
-    return filled
+            made += scaled(heavy)
+        found.append(text)
+    return found
 
 
 def _mark(line: str, heading: bool) -> str:

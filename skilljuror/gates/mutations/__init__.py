@@ -1,1 +1,0 @@
-"""Planted changes that measure the gates: drift that they must flag, and edits that they must pass."""
