@@ -73,6 +73,8 @@ class BuildChoice(Record):
     """Measure the gates on every build of the study: known drift and harmless edits are planted
     into its variants, in up to so many places for each kind of change and variant, and the report
     says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
+    transforms: dict[str, str] = Field(default_factory=dict)
+    """Transforms of other packages: the variant that each makes -> module:attribute."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -80,10 +82,11 @@ class BuildChoice(Record):
         return dict(self.model_extra or {})
 
     @model_serializer(mode="wrap")
-    def _spare(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for, so that the digest of an older plan stands."""
-        told: dict[str, Any] = dump(self)
-        return told if self.assay else {key: told[key] for key in told if key != "assay"}
+        fields: dict[str, Any] = dump(self)
+        spare = {name for name in ("assay", "transforms") if not fields[name]}
+        return {name: value for name, value in fields.items() if name not in spare}
 
 
 class StudyConfig(Record):

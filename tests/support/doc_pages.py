@@ -123,5 +123,5 @@ def _fits(shown: str, printed: str) -> bool:
         r"(?:.*\n)*?.*" if line.strip() == "…" else re.escape(line.rstrip()).replace("…", ".*")
         for line in shown.strip("\n").splitlines()
     )
-    plain = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    plain = "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n")
     return re.fullmatch(pattern, plain) is not None

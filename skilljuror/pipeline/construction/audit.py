@@ -1,6 +1,6 @@
 """Judge one pair of bundles with every gate."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from skilljuror.gates import GATES
 from skilljuror.gates.base import Gate
@@ -17,8 +17,11 @@ def audit(
     kind: str,
     policy: str = "strict",
     waivers: Collection[str] = (),
+    *,
+    gates: Sequence[str] = (),
 ) -> AuditResult:
-    """Judge `variant` against `parent` with every gate of the registry.
+    """Judge `variant` against `parent` with every gate of the registry, and with `gates` of other
+    packages, each "module:attribute".
 
     `kind` is the layout that the variant claims: origin, origin-flat, baseline or pd; any other
     promises nothing. What the parent already had is inherited and decides nothing. `waivers` are
@@ -27,7 +30,7 @@ def audit(
     """
     load_policy(policy)
     results = []
-    for name in GATES:
+    for name in dict.fromkeys((*GATES, *gates)):
         gate: Gate = resolve(GATES, name, "gate")()
         results.append(_waive(gate.check(parent, variant, kind, policy), waivers))
     findings = [finding for result in results for finding in result.findings]

@@ -133,8 +133,16 @@ def _check_build(config: StudyConfig) -> None:
     Raises UsageError.
     """
     wanted = {condition.variant for condition in config.conditions if condition.variant}
+    outside = config.build.transforms
     for name in sorted(wanted):
-        resolve(TRANSFORMS, name, "variant")
+        made = getattr(resolve({**TRANSFORMS, **outside}, name, "variant"), "variant", None)
+        if made != name:
+            raise StudyError(
+                f"conditions: the transform {outside.get(name, name)!r} makes the variant {made!r},"
+                f" not {name!r}; name the variant in the condition, and in build.transforms its"
+                " transform",
+                field="conditions",
+            )
     if config.build.options and wanted <= TRANSFORMS.keys():
         name = min(config.build.options)
         option = f"build.{name}"
@@ -302,7 +310,9 @@ def _build_task(run: _StudyRun, task: PlannedTask, wanted: list[str]) -> BuildRe
         complete = {manifest.variant for manifest in record.variants} >= set(wanted)
         if (same and complete) or record.engine != "plan" or run.folder.finished_trials():
             return _check_source(record, task, target, same)
-    return build_source(source, target, variants=wanted, options=run.plan.config.build.options)
+    choice = run.plan.config.build
+    variants = [choice.transforms.get(name, name) for name in wanted]
+    return build_source(source, target, variants=variants, options=choice.options)
 
 
 def _check_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:
