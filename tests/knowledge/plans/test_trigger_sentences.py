@@ -25,6 +25,7 @@ FILE = [
         "When a note holds 200 characters because longer values move to an addendum.",
         "when an operator has signed forms because such values never move",
     ],
+    ids=["own words", "known number", "nothing to heed"],
 )
 def test_words_are_free_where_nothing_is_demanded(sentence):
     halves = split_trigger(sentence)
@@ -48,6 +49,21 @@ def test_words_are_free_where_nothing_is_demanded(sentence):
         ("a value moves\u202e", "it overflows", "one line"),
         ("a value moves " * 20, "it overflows", "200 characters"),
         ("starting anything", "everything begins here", "telling words"),
+    ],
+    ids=[
+        "number",
+        "unit",
+        "modal",
+        "comparator",
+        "flag",
+        "path",
+        "emphasis",
+        "address",
+        "two sentences",
+        "two lines",
+        "hidden character",
+        "too long",
+        "unrelated words",
     ],
 )
 def test_a_trigger_that_says_more_is_refused_with_the_reason(when, why, reason):

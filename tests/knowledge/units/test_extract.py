@@ -36,6 +36,15 @@ def test_a_code_span_over_two_lines_keeps_the_count():
         ("1. Start\n2. Stop\n", "1) Start\n2) Stop\n"),
         ("Rules\n=====\n", "# Rules\n"),
     ],
+    ids=[
+        "emphasis",
+        "line break",
+        "list marker",
+        "heading level",
+        "local link target",
+        "step marker",
+        "underlined heading",
+    ],
 )
 def test_what_is_normalised(one, other):
     kinds = {"statement", "item", "heading", "step"}
@@ -54,6 +63,7 @@ def test_what_is_normalised(one, other):
         ("See [it](https://a.example/x).\n", "See [it](https://a.example/y).\n"),
         ("Use `a_b`.\n", "Use `ab`.\n"),
     ],
+    ids=["comparator", "case", "hyphen", "remote address", "code span"],
 )
 def test_what_is_never_normalised(one, other):
     assert texts(one, "statement") != texts(other, "statement")

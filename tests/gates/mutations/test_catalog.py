@@ -116,6 +116,7 @@ def test_the_choice_of_sites_depends_on_the_seed_alone():
         ("Close\nOpen\n", False),
         ("Open\nClosed\n", False),
     ],
+    ids=["numbers", "list marks", "emphasis", "order", "word"],
 )
 def test_equivalence_ignores_marks_and_keeps_order(text, same):
     plain = bundle({"a/SKILL.md": "Open\nClose\n"})

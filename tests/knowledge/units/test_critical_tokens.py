@@ -1,7 +1,13 @@
+"""Critical tokens: the words of a statement that change what an agent must do."""
+
+import re
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from skilljuror.knowledge.units import critical_tokens as module
 from skilljuror.knowledge.units.critical_tokens import critical_change, critical_tokens
 
 
@@ -58,3 +64,26 @@ def test_hostile_text_takes_linear_time(piece):
     start = time.perf_counter()
     critical_tokens(piece * 20_000)
     assert time.perf_counter() - start < 2
+
+
+PHRASES = sorted(module._NEGATIONS | module._MODALS | module._UP | module._DOWN)
+LETTERS = sorted(word for word in PHRASES if word[0].isalpha())
+texts = st.lists(
+    st.one_of(
+        st.sampled_from(LETTERS), st.sampled_from([" ", "  ", "s", "x", ",", "\n", "\u017f"])
+    ),
+    max_size=10,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=texts)
+def test_phrases_grouped_by_letter_read_as_a_plain_list_of_them(text: str) -> None:
+    ordered = sorted(LETTERS, key=lambda word: (-len(word), word))
+    plain = "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in ordered)
+    grouped = module._phrases(LETTERS)
+    spans = [
+        [match.span() for match in re.finditer(rf"\b(?:{phrases})\b", text, re.IGNORECASE)]
+        for phrases in (plain, grouped)
+    ]
+    assert spans[0] == spans[1]

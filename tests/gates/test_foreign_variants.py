@@ -79,6 +79,13 @@ def test_a_plain_heading_that_is_gone_from_a_small_bundle_waits_for_a_person():
         ("Keep the margin at least 3 mm.", "", "review"),
         ("## Steps to take", "## Steps to take\n\nAlways work alone.", "review"),
     ],
+    ids=[
+        "number in a cue",
+        "negation in a cue",
+        "comparator turned",
+        "statement gone",
+        "requirement added",
+    ],
 )
 def test_what_a_cue_may_not_demand_and_a_rewrite_may_not_change(old, new, verdict):
     variant = edited(WRITTEN, "forms/SKILL.md", old, new)

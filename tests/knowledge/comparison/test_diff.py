@@ -45,7 +45,7 @@ def changes(after, before=BODY):
          "2. Save it as a new file.\n3. Fill every field of it.", "steps"),
         ("description: Do a thing.", "description: Do another thing.", "field"),
         ("copies of the report", "report of the copies", "order"),
-    ],
+    ], ids=["comparator", "number", "negation", "modal", "flag in code", "table cells", "steps", "frontmatter", "word order"],
 )  # fmt: skip
 def test_alterations_are_named(old, new, change):
     before, after = skill(BODY), skill(BODY)
@@ -98,6 +98,7 @@ def test_a_statement_below_another_heading_has_moved():
         "# A\n\n## Limits\n\n# B\n\n## Contents\n\n- Here\n\nKeep it.\n\n## Here\n\nText here.\n",
         "# A\n\n## Limits\n\n# B\n\n## Here\n\nText here.\n\n## Supporting files\n\nKeep it.\n",
     ],
+    ids=["contents", "routing table"],
 )
 def test_a_generated_table_is_no_hiding_place(after):
     before = "# A\n\n## Limits\n\nKeep it.\n\n# B\n\n## Here\n\nText here.\n"
@@ -118,6 +119,7 @@ def test_a_renamed_heading_moves_nothing():
 @pytest.mark.parametrize(
     ("path", "text", "change"),
     [("run.py", "print(2)\n", "content"), ("go.py", "print(1)\n", "renamed")],
+    ids=["bytes", "name"],
 )
 def test_files_are_compared_by_path_and_bytes(path, text, change):
     found = diff(skill("", **{"run.py": "print(1)\n"}), skill("", **{path: text}))

@@ -1,4 +1,4 @@
-"""A union of many skills: one row for each skill in the root, and a guide behind each row."""
+"""A union of many skills: one row for each skill in the root, and an index behind each row."""
 
 from pathlib import PurePosixPath
 
@@ -7,14 +7,9 @@ import pytest
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
-from skilljuror.transforms.flattening.descriptions import (
-    cut_at_sentence,
-    description_of,
-    joined_descriptions,
-)
 from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
-from tests.support.bundle_corpus import TRAPS, bundle
-from tests.transforms.test_corpus import built
+from tests.support.bundle_corpus import TRAPS
+from tests.support.laid_out import built
 
 BENCHES = sorted({
     path.split("/")[0]
@@ -43,43 +38,43 @@ def test_the_root_holds_a_row_for_each_skill_and_none_for_its_files(made: Bundle
     assert "Why: Repairs case 5 at the bench. Use when case 5 comes back cracked." in row
 
 
-def test_a_guide_holds_its_configuration_and_routes_to_its_files(made: Bundle) -> None:
-    guide = _text(made, "union/bench-05.md")
-    assert guide.startswith("# bench-05\n\nConfiguration for `bench-05`:\n")
-    assert "- [bench-05/notes.md](bench-05/notes.md): read when" in guide
-    assert "- `bench-05/scripts/check.py`: " in guide
-    assert "bench-06" not in guide
+def test_an_index_holds_its_configuration_and_routes_to_its_files(made: Bundle) -> None:
+    index = _text(made, "union/bench-05.md")
+    assert index.startswith("# bench-05\n\nConfiguration for `bench-05`:\n")
+    assert "- [bench-05/notes.md](bench-05/notes.md): read when" in index
+    assert "- `bench-05/scripts/check.py`: " in index
+    assert "bench-06" not in index
 
 
-def test_a_skill_that_fits_its_guide_stays_whole(made: Bundle) -> None:
-    guide = _text(made, "union/bench-05.md")
-    assert "Run `python3 scripts/check.py --case 5`." in guide
+def test_a_skill_that_fits_its_index_stays_whole(made: Bundle) -> None:
+    index = _text(made, "union/bench-05.md")
+    assert "Run `python3 scripts/check.py --case 5`." in index
     assert not any(path.startswith("union/references/bench-05/") for path in made.files)
 
 
-def test_a_skill_that_does_not_fit_its_guide_is_parted(made: Bundle) -> None:
+def test_a_skill_that_does_not_fit_its_index_is_parted(made: Bundle) -> None:
     row = next(line for line in _text(made, "union/SKILL.md").split("\n") if "bench-11" in line)
     assert "`bench-11/`, `references/bench-11/`" in row
     assert any(path.startswith("union/references/bench-11/") for path in made.files)
     assert "(references/bench-11/" in _text(made, "union/bench-11.md")
 
 
-def test_links_of_a_guide_lead_to_files_that_are_there(made: Bundle) -> None:
-    guide = _text(made, "union/bench-05.md")
-    assert "[the page](bench-05/notes.md)" in guide
+def test_links_of_an_index_lead_to_files_that_are_there(made: Bundle) -> None:
+    index = _text(made, "union/bench-05.md")
+    assert "[the page](bench-05/notes.md)" in index
     assert "union/bench-05/notes.md" in made.files
 
 
-def test_a_link_to_a_folder_of_a_skill_leads_there_from_its_guide(made: Bundle) -> None:
+def test_a_link_to_a_folder_of_a_skill_leads_there_from_its_index(made: Bundle) -> None:
     assert "[all scripts](bench-05/scripts)" in _text(made, "union/bench-05.md")
 
 
-def test_a_guide_takes_no_name_that_a_file_has(made: Bundle) -> None:
+def test_an_index_takes_no_name_that_a_file_has(made: Bundle) -> None:
     assert _text(made, "union/bench-03.md").startswith("# House rules")
     assert _text(made, "union/bench-03-2.md").startswith("# bench-03\n")
 
 
-def test_data_of_a_skill_is_told_in_its_guide_and_shared_files_in_the_root(made: Bundle) -> None:
+def test_data_of_a_skill_is_told_in_its_index_and_shared_files_in_the_root(made: Bundle) -> None:
     root = _text(made, "union/SKILL.md")
     assert "bench-03/table.csv" in _text(made, "union/bench-03-2.md")
     assert "table.csv" not in root
@@ -92,58 +87,26 @@ def test_a_description_that_the_file_spells_otherwise_is_left_out_of_its_row(mad
     assert "Why:" not in row
 
 
-def test_every_file_of_a_skill_is_named_in_its_guide(made: Bundle) -> None:
+def test_every_file_of_a_skill_is_named_in_its_index(made: Bundle) -> None:
     for bench in BENCHES:
         name = "bench-03-2" if bench == "bench-03" else bench
-        guide = _text(made, f"union/{name}.md")
+        index = _text(made, f"union/{name}.md")
         for path in made.files:
             inner = path.removeprefix("union/")
             if bench in PurePosixPath(inner).parts[:-1]:
-                assert inner in guide, (bench, path)
+                assert inner in index, (bench, path)
 
 
-def test_a_union_that_fits_its_root_gets_no_guides() -> None:
+def test_a_union_that_fits_its_root_gets_no_indexes() -> None:
     parent = built("union", "baseline")[2]
     plan = ProgressiveDisclosure().plan(parent, {"root_lines": 100_000})
     assert not any(file.path == "union/bench-05.md" for file in plan.files)
 
 
-def test_a_few_skills_get_guides_only_where_sharing_rows_does_not_help() -> None:
+def test_a_few_skills_get_indexes_only_where_sharing_rows_does_not_help() -> None:
     parent = built("several", "baseline")[2]
     plan = ProgressiveDisclosure().plan(parent, {"root_lines": 14})
     assert any(file.path == "several/alpha.md" for file in plan.files)
     files = render(plan, parent)
     made = Bundle(parent.name, files, parent.skills)
     assert verify(plan, parent, made) == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "limit", "told"),
-    [
-        ("Repairs things. Then more", 17, "Repairs things."),
-        ("unbrokenword after", 8, ""),
-        ("棚の部品を。静かに戻す", 7, "棚の部品を。"),
-        ("棚の部品を静かに戻す", 4, ""),
-        ("short", 9, "short"),
-    ],
-)
-def test_a_text_is_never_cut_inside_a_word(text: str, limit: int, told: str) -> None:
-    assert cut_at_sentence(text, limit) == told
-
-
-def test_a_union_of_many_descriptions_ends_with_a_whole_word() -> None:
-    told = joined_descriptions(
-        [f"Describes thing{n} in extraordinarily many words." for n in range(60)], 300
-    )
-    assert len(told) <= 300
-    assert all(word in {"Describes", "in", "extraordinarily", "many", "words."} or word[:5] == "thing"
-               for word in told.split())  # fmt: skip
-
-
-def test_a_description_with_an_escaped_line_break_gives_way_to_the_first_paragraph() -> None:
-    source = bundle("union")
-    skill = next(one for one in source.skills if one.directory == "bench_odd")
-    lines = (source.files[skill.path].text or "").split("\n")
-    assert skill.description is not None
-    assert skill.description.startswith("Odd blanks")
-    assert description_of(skill, lines) == "Keep the lid shut."

@@ -51,7 +51,7 @@ def row(told: str) -> str:
             "Why: stoneware and porcelain",
         ),
         ("They stand in `references/firing-curves.md`.", "Why: Rise slowly to 573 degrees."),
-    ],
+    ], ids=["over two lines", "list item", "table cell", "points back"],
 )  # fmt: skip
 def test_a_cue_is_the_whole_sentence_that_names_the_file(told: str, cue: str) -> None:
     assert row(told).endswith(cue), row(told)
@@ -116,6 +116,7 @@ def test_a_name_after_a_colon_at_the_end_is_not_said_again():
         (["Kiln logger", "Writes one row a minute.", "Returns: rows"], "Writes one row a minute."),
         (["Usage: stop.sh <kiln>", "Example: stop.sh 3"], "Usage: stop.sh <kiln>"),
     ],
+    ids=["usage below", "title above", "usage alone"],
 )
 def test_a_script_tells_what_it_is_for_before_how_it_is_called(lines: list[str], cue: str):
     text = "#!/bin/sh\n" + "".join(f"# {line}\n" for line in lines) + "true\n"

@@ -13,7 +13,7 @@ from skilljuror.tokens import estimate
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.layouts.placebo_irrelevant import sentences
 from tests.support.bundle_corpus import TRAPS, bundle, write
-from tests.transforms.test_corpus import CONTROLS, built
+from tests.support.laid_out import CONTROLS, built
 
 PAIRS = [(name, variant) for name in TRAPS for variant in CONTROLS]
 

@@ -29,6 +29,16 @@ def changes(before, after, **files):
         ("See [here](a.md), [here](b.md).\n", "See [here](a.md), [here](a.md).\n"),
         ("- [a](a.md#first)\n", "- [a](b.md#second)\n"),
     ],
+    ids=[
+        "another file",
+        "link gone",
+        "definition",
+        "image",
+        "another heading",
+        "heading of the same title",
+        "one of two",
+        "anchor of another file",
+    ],
 )
 def test_a_link_that_leads_elsewhere_is_seen(before: str, after: str) -> None:
     assert changes(before, after, **PAGES) == ["reference"]
@@ -43,6 +53,7 @@ def test_a_link_that_leads_elsewhere_is_seen(before: str, after: str) -> None:
         ("Read `d1/api.md` with care.\n", "Read `kv/api.md` with much care.\n"),
         ("See [api](d1/api.md).\n", "See [api](kv/api.md).\n"),
     ],
+    ids=["mention", "command", "one of two", "reworded", "link"],
 )
 def test_files_of_one_name_in_two_folders_are_told_apart(before: str, after: str) -> None:
     assert changes(before, after, **TWINS) == ["reference"]
@@ -58,6 +69,7 @@ def test_files_of_one_name_in_two_folders_are_told_apart(before: str, after: str
         ("See [gone](none.md).\n", "See [gone](d1/api.md).\n"),
         ("See [gone](#none).\n", "See [gone](d1/api.md#none).\n"),
     ],
+    ids=["order", "dot path", "without folder", "link", "link to nothing", "anchor of nothing"],
 )
 def test_what_names_the_same_file_is_no_change(before: str, after: str) -> None:
     assert changes(before, after, **TWINS) == []
@@ -164,7 +176,7 @@ def test_text_that_moves_below_a_heading_of_the_same_name_in_another_file_has_mo
         ("| a | b |\n|---|---|\n| 1 | 2 | max 5 |\n", "| a | b |\n|---|---|\n| 1 | 2 | max 9 |\n", "number"),
         ("> | a |\n> |---|\n> | 1 | 5 |\n", "> | a |\n> |---|\n> | 1 | 9 |\n", "number"),
         ('See [g](a.md "never first").\n', 'See [g](a.md "always first").\n', "polarity"),
-    ],
+    ], ids=["cell beyond the columns", "cell in a quote", "title of a link"],
 )  # fmt: skip
 def test_what_a_page_does_not_show_is_read(before: str, after: str, change: str) -> None:
     assert changes(before, after, **PAGES) == [change]
