@@ -43,6 +43,8 @@ _BODY_END = re.compile(
 _CUT_BODY = re.compile(r"\[\.\.\. skill content truncated[^\]\n]*\]\s*\Z")
 _SHORTEST_PROMPT = 40
 """Characters of a message that may hold the text of a skill."""
+_FEWEST_LINES = 3
+"""Distinctive lines of a SKILL.md that such a message holds."""
 _NAMES_ONLY = "file names only"
 
 
@@ -152,8 +154,8 @@ def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[Candida
         return
     matches = run.line_index.matches(TextLines.of(message.text.splitlines()))
     for (skill, resource), match in matches.items():
-        filled = run.line_index.files[skill, resource].filled
-        if is_root(resource) and match.strong and match.lines * 2 >= filled:
+        half = match.lines * 2 >= run.line_index.files[skill, resource].filled
+        if is_root(resource) and half and match.distinctive >= _FEWEST_LINES:
             bundled = bare_skill_name(skill) in run.catalog.bundled
             location = ResourceLocation(skill, resource, bundled)
             evidence = _evidence_of_match(match, location, run, match.first[:120])

@@ -1,0 +1,112 @@
+"""Changes that a gate should let pass: other line ends, marks and words."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from skilljuror.gates.mutations.sites import MARK, Files, MutationSite, MutationTarget
+
+_BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
+_BULLET = re.compile(r"^(\s*)- (?=\S)")
+_KEPT = re.compile(
+    r"(`[^`]*`|!?\[[^\]]{0,2000}\]\([^)]{0,2000}\)|https?://\S+|<[^>]{0,2000}>"
+    r"|(?:(?<!\S)|(?<=[`)>])(?![`)>]))[^\s./_\\]{0,500}+[./_\\](?:[^\s\w]{0,100}+\w)++)"
+)
+"""Code, links, tags, and words with the signs of paths and names, up to their last letter."""
+_ARTICLE = re.compile(r"\b(?:the|a|an) (?=[a-z])")
+_SYNONYMS = {
+    "use": "employ", "using": "with", "create": "make", "creates": "makes", "data": "information",
+    "following": "listed", "provides": "gives", "different": "various", "example": "sample",
+    "also": "additionally", "contains": "includes", "run": "execute", "check": "inspect",
+    "section": "part", "multiple": "several", "show": "display", "find": "locate", "large": "big",
+    "common": "frequent", "process": "handle", "specific": "particular", "start": "begin",
+    "helps": "aids", "needed": "necessary",
+}  # fmt: skip
+_SYNONYM = re.compile(rf"\b(?:{'|'.join(sorted(_SYNONYMS))})\b")
+_PARAPHRASED = 3
+"""One line in so many is paraphrased."""
+
+
+def none(target: MutationTarget) -> Iterator[MutationSite]:
+    """Change nothing."""
+    yield MutationSite("", 0, "", "", dict)
+
+
+def rewrap(target: MutationTarget) -> Iterator[MutationSite]:
+    """Break a long line of a paragraph in two."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        at = line.rfind(" ", 0, 60)
+        plain = line[:1].isalpha() and "`" not in line and "|" not in line
+        if plain and len(line) > 80 and at > 20 and line[at + 1].isalpha():
+            yield target.edit(path, number, f"{line[:at]}\n{line[at + 1 :]}")
+
+
+def emphasis(target: MutationTarget) -> Iterator[MutationSite]:
+    """Take the bold marks off some words."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        if _BOLD.search(line) and line.count("**") % 2 == 0:
+            yield target.edit(path, number, _BOLD.sub(r"\1", line, count=1))
+
+
+def bullets(target: MutationTarget) -> Iterator[MutationSite]:
+    """Write every bullet of a file with another mark."""
+    for path in sorted({path for path, _ in target.prose}):
+        numbers = [n for file, n in target.prose if file == path]
+        if any(_BULLET.match(target.line(path, n)) for n in numbers):
+            yield MutationSite(path, 0, "- ", "* ", partial(_rebulleted, target, path, numbers))
+
+
+def _rebulleted(target: MutationTarget, path: str, numbers: Sequence[int]) -> Files:
+    lines = list(target.texts[path].lines)
+    for number in numbers:
+        lines[number - 1] = _BULLET.sub(r"\1* ", lines[number - 1])
+    return {path: target.rewritten(path, lines)}
+
+
+def synonym(target: MutationTarget) -> Iterator[MutationSite]:
+    """Say one word of a line in another way."""
+    for path, number in target.prose:
+        line = target.line(path, number)
+        after = _outside(line, lambda text: _SYNONYM.sub(_other, text, count=1), once=True)
+        if len(line) > 50 and after != line:
+            yield target.edit(path, number, after)
+
+
+def paraphrase(target: MutationTarget) -> Iterator[MutationSite]:
+    """Say a third of all lines in other words: no articles, synonyms throughout."""
+    chance = [(path, n) for place, (path, n) in enumerate(target.prose) if not place % _PARAPHRASED]
+    if chance:
+        yield MutationSite("", 0, "", "", partial(_paraphrased, target, chance))
+
+
+def _paraphrased(target: MutationTarget, places: Sequence[tuple[str, int]]) -> Files:
+    files: dict[str, list[str]] = {}
+    for path, number in places:
+        lines = files.setdefault(path, list(target.texts[path].lines))
+        line = lines[number - 1]
+        if len(line) > 40 and "|" not in line:
+            lines[number - 1] = _outside(line, _light)
+    return {path: target.rewritten(path, lines) for path, lines in files.items()}
+
+
+def _light(text: str) -> str:
+    return _SYNONYM.sub(_other, _ARTICLE.sub("", text))
+
+
+def _other(match: re.Match[str]) -> str:
+    return _SYNONYMS[match[0]]
+
+
+def _outside(line: str, change: Callable[[str], str], *, once: bool = False) -> str:
+    """The line with its words changed and its code, links, paths and list marker kept."""
+    mark = MARK.match(line)
+    start = mark.end() if mark else 0
+    parts = _KEPT.split(line[start:])
+    for place in range(0, len(parts), 2):
+        changed = change(parts[place])
+        done, parts[place] = changed != parts[place], changed
+        if once and done:
+            break
+    return line[:start] + "".join(parts)

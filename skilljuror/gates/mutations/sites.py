@@ -1,0 +1,183 @@
+"""A bundle as mutations see it: lines that an author wrote, and what each of them is."""
+
+import random
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
+
+from skilljuror.knowledge.markdown.text_file import TextFile, read_text, write_text
+from skilljuror.knowledge.units.extract import units_of
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import class_of, is_markdown
+
+Files = dict[str, Blob | None]
+"""path -> new content; None deletes the file."""
+
+MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?")
+"""What stands before the words of a line: indentation, quote marks, list markers."""
+
+
+class MutationSite(NamedTuple):
+    """One place where a mutation can be made."""
+
+    path: str
+    """File that changes."""
+    line: int
+    """1-based line; 0 for a whole file."""
+    before: str
+    """What stands there."""
+    after: str
+    """What will stand there; "" for something deleted."""
+    make: Callable[[], Files]
+    """Makes the change."""
+
+
+class MutationTarget:
+    """One bundle, read once."""
+
+    def __init__(self, bundle: Bundle, seed: int = 0) -> None:
+        self.bundle = bundle
+        self.units = units_of(bundle)
+        self.seed = seed
+
+    @cached_property
+    def texts(self) -> Mapping[str, TextFile]:
+        """The text files."""
+        texts = {path: read_text(blob) for path, blob in self.bundle.files.items()}
+        return {path: text for path, text in texts.items() if text is not None}
+
+    @cached_property
+    def prose(self) -> tuple[tuple[str, int], ...]:
+        """(file, 1-based line) of the lines of statements and list items, in order."""
+        return self._lines_of({"statement", "item"})
+
+    @cached_property
+    def listings(self) -> tuple[tuple[str, int], ...]:
+        """(file, 1-based line) of the code lines that stand in markdown and in no helper."""
+        helpers = {(unit.file, n) for unit in self.helpers for n in _numbers(unit)}
+        lines = self._lines_of({"code"})
+        return tuple(x for x in lines if x not in helpers and is_markdown(x[0]))
+
+    @cached_property
+    def helpers(self) -> tuple[Unit, ...]:
+        """The file units of scripts, in a fence or beside."""
+        files = (unit for unit in self.units if unit.kind == "file")
+        return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
+
+    def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
+        numbers = {
+            (unit.file, n)
+            for unit in self.units
+            if unit.kind in kinds and not unit.generated and not self._is_listed(unit)
+            for n in _numbers(unit)
+        }
+        return tuple(sorted(numbers))
+
+    def _is_listed(self, unit: Unit) -> bool:
+        """Whether a line of a contents list, which repeats a heading and says nothing itself."""
+        return unit.kind == "item" and unit.headings[-1:] == ("Contents",)
+
+    def line(self, path: str, number: int) -> str:
+        """The text of a 1-based line."""
+        return self.texts[path].lines[number - 1]
+
+    def replaced(self, path: str, number: int, after: Sequence[str], count: int = 1) -> Files:
+        """The file with `count` lines from `number` on replaced by others."""
+        text = self.texts[path]
+        lines = (*text.lines[: number - 1], *after, *text.lines[number - 1 + count :])
+        return {path: self.rewritten(path, lines)}
+
+    def rewritten(self, path: str, lines: Sequence[str]) -> Blob:
+        """The file with other lines and the flags that it had."""
+        text = self.texts[path]
+        data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
+        return Blob(data, self.bundle.files[path].executable)
+
+    def edit(self, path: str, number: int, after: str | None) -> MutationSite:
+        """A site that replaces one line, or deletes it for None."""
+        lines = [] if after is None else after.split("\n")
+        make = partial(self.replaced, path, number, lines)
+        return MutationSite(path, number, self.line(path, number), after or "", make)
+
+    def insert(self, path: str, number: int, text: str) -> MutationSite:
+        """A site that puts a paragraph in the place of a blank line."""
+        make = partial(self.replaced, path, number, ["", text, ""])
+        return MutationSite(path, number, "", text, make)
+
+    def blanks(self) -> Iterator[tuple[str, int]]:
+        """(file, 1-based line) of the blank lines between two lines of prose."""
+        for path, number in self.prose:
+            lines = self.texts[path].lines
+            end = number + 1
+            if end < len(lines) and not lines[end - 1].strip() and (path, end + 1) in self._prose:
+                yield path, end
+
+    @cached_property
+    def _prose(self) -> frozenset[tuple[str, int]]:
+        return frozenset(self.prose)
+
+    def home(self, path: str, number: int) -> str:
+        """The heading that a line stands below; "" for none."""
+        ends, titles = self._homes.get(path, ([], []))
+        above = bisect_left(ends, number)
+        return titles[above - 1] if above else ""
+
+    @cached_property
+    def _homes(self) -> dict[str, tuple[list[int], list[str]]]:
+        """path -> last lines of its units in order, and the heading that each stands below."""
+        homes: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        for unit in self.units:
+            if unit.kind in CONTENT_KINDS and unit.kind != "heading":
+                homes[unit.file].append((unit.end, "".join(unit.headings[-1:])))
+        return {
+            path: ([end for end, _ in sorted(placed)], [title for _, title in sorted(placed)])
+            for path, placed in homes.items()
+        }
+
+    def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
+        """Up to `count` sites, the same ones for the same bundle, name and seed."""
+        chance = random.Random(f"{self.seed}:{name}:{self.bundle.digest}")
+        return chance.sample(list(sites), min(count, len(sites)))
+
+    def mutant(self, site: MutationSite) -> Bundle:
+        """The bundle with the change made."""
+        files: dict[str, Blob] = dict(self.bundle.files)
+        for path, blob in site.make().items():
+            if blob is None:
+                del files[path]
+            else:
+                files[path] = blob
+        ordered = {path: files[path] for path in sorted(files, key=str.encode)}
+        return Bundle(self.bundle.name, ordered, self.bundle.skills)
+
+
+def script_path(unit: Unit) -> str:
+    """The path that a file unit tells."""
+    return unit.text.rpartition(" ")[0]
+
+
+def _numbers(unit: Unit) -> range:
+    return range(unit.start, unit.end + 1)
+
+
+def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
+    """What a bundle says line by line without white space, list markers and emphasis.
+
+    Two bundles that are equal in this are equivalent mutants: nothing an agent reads differs. It
+    is kept apart from the units on purpose, so that the gate does not judge itself.
+    """
+    lines = []
+    for path, blob in bundle.files.items():
+        text = blob.text
+        if text is None:
+            lines.append((path, blob.sha256))
+            continue
+        for line in text.split("\n"):
+            bare = "".join(MARK.sub("", line).replace("*", "").replace("_", "").split())
+            if bare:
+                lines.append((path, bare))
+    return lines
