@@ -10,7 +10,7 @@ from coverage_page import coverage_page
 from typer.main import get_command
 
 from skilljuror.cli.app import app
-from skilljuror.metrics.catalog import CATALOG
+from skilljuror.metrics import definitions
 from skilljuror.models.study import StudyConfig
 from skilljuror.queries.run import catalog
 from skilljuror.store.schema import describe
@@ -48,7 +48,7 @@ def measures_page() -> str:
         "| metric | meaning | unit | keys | source |\n|---|---|---|---|---|",
     ]
     anchors = section_links()
-    for name, entry in CATALOG.items():
+    for name, entry in definitions().items():
         keys = entry.keys.replace("|", "/")
         source = anchors.get(entry.source, entry.source)
         parts.append(f"| `{name}` | {entry.line} | {entry.unit} | {keys} | {source} |")

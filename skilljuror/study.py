@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from skilljuror.errors import QueryError
-from skilljuror.metrics.catalog import CATALOG
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.lookup import database_of, look_up
 from skilljuror.queries.run import frame, run
@@ -34,6 +33,7 @@ FROM planned_trials AS p
 JOIN measures AS m ON m.trial = p.trial AND m.metric = $metric AND m.key = $key
 WHERE p.condition IN ($a, $b) AND m.value IS NOT NULL
 """
+_UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 _TIMES = """
 SELECT coalesce(m.value, e.value * $scale) AS time, m.value IS NOT NULL AS happened
 FROM runs AS r
@@ -103,7 +103,7 @@ class StudyReader:
         dropped from both and listed. Raises QueryError for a measure that has no values.
         """
         arms = self._arms(a, b, metric, key)
-        unit = CATALOG[metric].unit if metric in CATALOG else ""
+        unit = next((unit for (unit,) in run(self._database, _UNIT, metric=metric).rows), "")
         return paired_delta(arms[b], arms[a], unit="pp" if unit == "flag" else unit)
 
     def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> tuple[FamilyContrast, ...]:

@@ -29,6 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "knowledge": WORDS | {"tokens"},
     **dict.fromkeys(STAGES, WORDS | TOOLS),
     **dict.fromkeys(PURE, WORDS),
+    "metrics": WORDS | {"registry"},
     "store": WORDS | {"files"},
     "queries": {"errors", "store"},
     "reports": WORDS | {"files", "queries", "stats"},

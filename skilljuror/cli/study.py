@@ -100,13 +100,23 @@ def ingest(
     count_tokens: Annotated[
         bool, typer.Option("--count-tokens", help="Count the tokens of every step exactly: slow.")
     ] = False,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Measure by this as well: a metric of yours, package.module:attribute; repeatable.",
+        ),
+    ] = None,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
     from skilljuror.files import StudyFolder
+    from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 
+    options = MeasureOptions(count_tokens, tuple(metrics or ()))
     moment = _timestamp(since)
     own = not paths and StudyFolder(study).planned
     for option, given in (("since", since), ("format", formats)):
@@ -118,14 +128,14 @@ def ingest(
         if own:
             from skilljuror.pipeline.ingestion.trials import ingest_trials
 
-            summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
+            summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
         else:
             from skilljuror.parsers.discovery.find_logs import LogFilter
             from skilljuror.pipeline.ingestion.ingest import ingest_logs
 
             summary = ingest_logs(
-                study, chosen, wanted=LogFilter(moment, formats or ()), jobs=jobs,
-                count_tokens=count_tokens, progress=listener,
+                study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
+                jobs=jobs, progress=listener,
             )  # fmt: skip
     emit(summary, json, lambda: _print_ingest(summary, study))
     if summary.errors:

@@ -1,5 +1,11 @@
 """Metrics: one file per family, each turning a TrialContext into Measure rows."""
 
+from functools import cache
+
+from skilljuror.errors import UsageError
+from skilljuror.metrics.base import Definition, Metric
+from skilljuror.registry import resolve
+
 METRICS = {
     "outcome": "skilljuror.metrics.outcome:measure",
     "efficiency": "skilljuror.metrics.efficiency:measure",
@@ -8,3 +14,33 @@ METRICS = {
     "invocation": "skilljuror.metrics.invocation:measure",
     "exposure": "skilljuror.metrics.exposure:measure",
 }
+
+
+@cache
+def families(further: tuple[str, ...] = ()) -> dict[str, Metric]:
+    """Name -> metric: all that are registered, and further ones of other packages.
+
+    Raises UsageError for one that cannot be loaded, is none, or defines what another defines.
+    """
+    names = dict.fromkeys([*METRICS, *further])
+    loaded: dict[str, Metric] = {name: resolve(METRICS, name, "metric", Metric) for name in names}
+    owners: dict[str, str] = {}
+    for name, metric in loaded.items():
+        for measure, definition in dict(metric.definitions).items():
+            if not isinstance(definition, Definition):
+                raise UsageError(f"metric {name!r}: the definition of {measure!r} is no Definition")
+            if owners.setdefault(measure, name) != name:
+                raise UsageError(
+                    f"metric {name!r} defines {measure!r}, which {owners[measure]!r} defines"
+                    " already: give it another name"
+                )
+    return loaded
+
+
+def definitions(further: tuple[str, ...] = ()) -> dict[str, Definition]:
+    """Measure -> meaning, of all families. Raises UsageError as `families`."""
+    return {
+        measure: definition
+        for metric in families(further).values()
+        for measure, definition in metric.definitions.items()
+    }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
+from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
 from skilljuror.metrics.prices import cost, price_of
 from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Trajectory, Usage
@@ -10,6 +10,19 @@ from skilljuror.models.trajectory import Trajectory, Usage
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
 
 
+@defines({
+    "agent_minutes": Definition("Wall clock of the agent's execution", "minutes", "§2.1"),
+    "log_minutes": Definition("From the first to the last record of the log", "minutes", "own"),
+    "tokens": Definition(
+        "Tokens of one class, as the log reports them", "tokens", "§2.2",
+        "input (uncached), cache_write, cache_read, output, reasoning (part of output)",
+    ),
+    "display_tokens": Definition("Uncached input, cache writes and output", "tokens", "§2.2"),
+    "total_tokens": Definition("All input, cached or not, and output", "tokens", "§2.5"),
+    "token_clamps": Definition("The log's input count excluded its cache and was clamped", "flag", "§2.2"),
+    "cost_usd": Definition("Tokens at the dated list price of the model", "USD", "§2.3"),
+    "cost_usd_logged": Definition("Cost as the log itself states it", "USD", "own"),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; what a log does not say is null, never zero."""
     return to_measures(context, _time(context) | _tokens(context))

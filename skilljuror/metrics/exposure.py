@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from skilljuror.metrics.base import MAIN, MeasureKey, ValueOrReason, share, to_measures
+from skilljuror.metrics.base import (
+    MAIN,
+    Definition,
+    MeasureKey,
+    ValueOrReason,
+    defines,
+    share,
+    to_measures,
+)
 from skilljuror.metrics.scope import seconds_to
 from skilljuror.models.events import Exposure
 from skilljuror.models.measure import Measure, TrialContext
@@ -20,6 +28,24 @@ ROWS: tuple[MeasureKey, ...] = (
 )
 
 
+@defines({
+    "units_offered": Definition("Knowledge units that stand in the offered variant", "units", "own"),
+    "units_exposed": Definition("Knowledge units that reached a context", "units", "own"),
+    "unit_exposure_share": Definition("Exposed units of all units offered", "share", "own"),
+    "unit_repeats": Definition("Times that the main agent was shown a unit again", "units", "own"),
+    "skill_bytes_shown": Definition("Bytes of Skill text shown, repeats included", "bytes", "own"),
+    "skill_tokens_shown": Definition("Tokens of Skill text shown, repeats included", "tokens", "own"),
+    "tokens_per_exposed_unit": Definition(
+        "Tokens of Skill text shown for each unit exposed", "tokens", "own"
+    ),
+    "first_exposure_step": Definition(
+        "Step at which the first unit reached the main agent, 0 before the first step; null: never",
+        "step", "own",
+    ),
+    "first_exposure_seconds": Definition(
+        "From the start of the log to the first unit; null: never", "seconds", "own"
+    ),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; a unit counts for the trial when any of its agents saw it."""
     if context.trajectory is None:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
+from skilljuror.metrics.base import (
+    SCOPE_KEYS,
+    Definition,
+    MeasureKey,
+    ValueOrReason,
+    defines,
+    to_measures,
+)
 from skilljuror.metrics.scope import Resource, agent_steps, resource_of, seconds_to, used_events
 from skilljuror.metrics.timing import THIRDS, part_of
 from skilljuror.models.events import FANOUT, ResourceEvent, Via
@@ -12,6 +19,23 @@ from skilljuror.models.measure import Measure, TrialContext
 MODES: tuple[Via, ...] = get_args(Via)
 
 
+@defines({
+    "skill_invoked": Definition(
+        "A Skill was activated, or its SKILL.md read with content", "flag", "§5", SCOPE_KEYS
+    ),
+    "invocation_mode": Definition("How the first invocation came about", "flag", "own", "mode"),
+    "invocation_step": Definition(
+        "Step of the first invocation, 0 before the first step; null: never", "step", "own"
+    ),
+    "invocation_seconds": Definition(
+        "From the start of the log to the first invocation; null: never", "seconds", "own"
+    ),
+    "return_visits": Definition(
+        "Resources opened again in a later third than the first time", "resources", "own"
+    ),
+    "offered_skills": Definition("Skills offered for the task", "skills", "§5"),
+    "offered_never_opened": Definition("Offered Skills of which nothing was opened", "skills", "own"),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; sub-agents count for what was opened, not for when."""
     invoked = next((event for event in used_events(context) if is_invocation(event)), None)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
+from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
 from skilljuror.models.measure import Measure, TrialContext
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ ROWS: tuple[MeasureKey, ...] = (
 )
 
 
+@defines({
+    "strict_pass": Definition("The reward is exactly 1; a missing reward is no pass", "flag", "§1.1"),
+    "broad_pass": Definition("The reward is above 0; a missing reward is no pass", "flag", "§1.2"),
+    "reward": Definition("Reward of the verifier, 0 to 1", "reward", "§1.3"),
+    "runtime_success": Definition("The run ended without a recorded exception", "flag", "§1.4"),
+    "strict_pass_and_runtime": Definition("Strict pass and runtime success", "flag", "§1.5"),
+    "scored": Definition("The verifier gave a reward", "flag", "§0"),
+    "timeout": Definition("The agent ran out of time", "flag", "§0"),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; all null outside a study, where nobody verified anything."""
     if context.record is None:

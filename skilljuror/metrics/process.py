@@ -8,7 +8,15 @@ from typing import get_args
 
 import orjson
 
-from skilljuror.metrics.base import MeasureKey, ValueOrReason, share, to_measures
+from skilljuror.metrics.base import (
+    SCOPE_KEYS,
+    Definition,
+    MeasureKey,
+    ValueOrReason,
+    defines,
+    share,
+    to_measures,
+)
 from skilljuror.metrics.scope import (
     SCOPES,
     agent_steps,
@@ -26,6 +34,45 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
+@defines({
+    "agent_steps": Definition("Agent messages, each with its calls", "steps", "§3", SCOPE_KEYS),
+    "skill_steps": Definition("Steps with at least one use of a Skill resource", "steps", "§3", SCOPE_KEYS),
+    "skill_step_share": Definition("Skill-related steps of all agent steps", "share", "§3.1", SCOPE_KEYS),
+    "skill_text_share": Definition(
+        "Bytes of Skill-related steps (words, arguments, results) of the bytes of all steps",
+        "share", "§3.2", SCOPE_KEYS,
+    ),
+    "step_tokens": Definition(
+        "Tokens of the words, arguments and results of all steps, where"
+        " `ingest --count-tokens` counted them",
+        "tokens", "§3.2", SCOPE_KEYS,
+    ),
+    "skill_step_tokens": Definition(
+        "Tokens of the words, arguments and results of Skill-related steps, counted likewise",
+        "tokens", "§3.2", SCOPE_KEYS,
+    ),
+    "skill_token_share": Definition(
+        "Tokens of Skill-related steps (words, arguments, results) of the tokens of all steps,"
+        " where `ingest --count-tokens` counted them",
+        "share", "§3.2", SCOPE_KEYS,
+    ),
+    "fanout": Definition("Distinct Skill resources touched, SKILL.md included", "resources", "§3.6", SCOPE_KEYS),
+    "fanout_support": Definition("Distinct Skill resources touched, SKILL.md left out", "resources", "§3.6", SCOPE_KEYS),
+    "support_read": Definition("Content of a support file was read", "flag", "§3.3", SCOPE_KEYS),
+    "script_exec": Definition("A bundled script was run", "flag", "§3.4", SCOPE_KEYS),
+    "helper_use": Definition("Bundled code was read, searched or imported", "flag", "§3.5", SCOPE_KEYS),
+    "events": Definition(
+        "Events of one kind, authoring and mentions included", "events", "own",
+        "kind of event; sub:<kind> for sub-agents",
+    ),
+    "resource_events": Definition("Events that are a use of a resource", "events", "§4", SCOPE_KEYS),
+    "failed_events": Definition("Uses that failed: wrong path, unknown Skill, exit status", "events", "own", SCOPE_KEYS),
+    "phantom_events": Definition("Uses of a path that the bundle does not have", "events", "own", SCOPE_KEYS),
+    "log_complete": Definition(
+        "The log goes on to the end of the run: not cut off, and nobody waits for an answer",
+        "flag", "own",
+    ),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial, for the main agent and (key "sub") for all sub-agents together."""
     values: dict[MeasureKey, ValueOrReason] = {}

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
+from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
 from skilljuror.metrics.scope import agent_steps, skill_positions, used_events
 from skilljuror.models.measure import Measure, TrialContext
 
@@ -22,6 +22,27 @@ def part_of(position: int, steps: int, parts: int) -> int:
     return parts * (2 * position + 1) // (2 * steps)
 
 
+@defines({
+    "skill_steps_in_third": Definition(
+        "Skill-related steps whose midpoint falls into one third of the run", "steps", "§3.7",
+        "0 first, 1 middle, 2 last",
+    ),
+    "skill_steps_in_bin": Definition(
+        "Skill-related steps whose midpoint falls into one twentieth of the run", "steps", "§3.7",
+        "00 to 19",
+    ),
+    "skill_thirds": Definition("Thirds of the run with a Skill-related step", "thirds", "§3.8"),
+    "exposed": Definition("The run has a Skill-related step", "flag", "§3.8"),
+    "distributed": Definition(
+        "Skill-related steps occupy two or more thirds; null when the run is not exposed",
+        "flag", "§3.8",
+    ),
+    "fewer_than_three_steps": Definition("The run is too short for thirds to mean much", "flag", "§3.7"),
+    "first_skill_step": Definition("Number of the first Skill-related step; null: never", "step", "own"),
+    "first_skill_position": Definition(
+        "Midpoint of the first Skill-related step, 0 to 1; null: never", "share of the run", "§3.7"
+    ),
+})  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial, main agent only: positions of sub-agents have no common clock."""
     positions, steps = skill_positions(context), len(agent_steps(context))

@@ -113,6 +113,14 @@ class StudyConfig(Record):
     """Who runs them."""
     build: BuildChoice = BuildChoice()
     """How the variants are built and weighed."""
+    metrics: tuple[str, ...] = ()
+    """Metrics of other packages, as module:attribute, that ingest takes beside its own."""
+
+    @model_serializer(mode="wrap")
+    def _spare(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not asked for, so that the digest of an older plan stands."""
+        fields: dict[str, Any] = dump(self)
+        return fields if self.metrics else {key: fields[key] for key in fields if key != "metrics"}
 
 
 class PlannedTask(Record):

@@ -9,6 +9,7 @@ from msgspec import Struct
 from skilljuror import tokens
 from skilljuror.files import StudyFolder, data_dir
 from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.pipeline.lookup import report_study
@@ -48,7 +49,8 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
     run = run_study(study_file, folder, jobs=jobs, progress=progress)
     if run.interrupted:
         raise KeyboardInterrupt
-    ingest_trials(folder, jobs=jobs, count_tokens=tokens.available(), progress=progress)
+    options = MeasureOptions(count_tokens=tokens.available())
+    ingest_trials(folder, options=options, jobs=jobs, progress=progress)
     judge_study(folder, "tracing", jobs=jobs, progress=progress)
     report = report_study(folder, progress=progress)
     return DemoSummary(

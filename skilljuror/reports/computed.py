@@ -89,13 +89,21 @@ def ratios(answers: Answers) -> QueryResult:
 def contrasts(answers: Answers) -> QueryResult:
     """Treatment minus control in how agents worked, as paired means over tasks."""
     rows = []
-    for metric, unit in PROCESS.items():
+    for metric, unit in (PROCESS | _of_other_packages(answers)).items():
         treatment, control = measure_arms(answers, metric)
         paired = paired_delta(control, treatment, unit=unit)
         ends = (paired.t.low, paired.t.high) if paired.t else (None, None)
         counts = (_trials(treatment), _trials(control), paired.tasks)
         rows.append((metric, unit, *counts, paired.delta, *ends))
     return QueryResult(CONTRASTS, [row for row in rows if row[2] or row[3]])
+
+
+def _of_other_packages(answers: Answers) -> dict[str, str]:
+    """Measure -> unit of metrics that no registry names: every one may be looked at."""
+    units = {
+        row["metric"]: row["unit"] for row in answers("metrics").records() if ":" in row["family"]
+    }
+    return {metric: "pp" if unit == "flag" else unit for metric, unit in units.items()}
 
 
 def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
@@ -131,8 +139,8 @@ COMPUTED = {
     "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
         CONTRASTS,
-        "Where the interval holds 0, nothing is shown. Eleven measures are compared, so one of them may "
-        "leave 0 out by chance in two studies of five.",
+        "Where the interval holds 0, nothing is shown. Eleven measures are compared, and those of other "
+        "packages, so one of them may leave 0 out by chance in two studies of five.",
         {
             "difference": "mean over tasks of (treatment mean - control mean), in the row's unit",
             **_BY_TASK,

@@ -137,6 +137,7 @@ STUDY = (
             Panel("quality_flags"),
             Panel("source_counts"),
             Panel("nulls", folded=True),
+            Panel("metrics", folded=True, limit=200),
             Panel("trials", (
                 "trial", "status", "reward", "minutes", "agent_steps", "skill_steps", "fanout",
                 "exception",
@@ -221,6 +222,7 @@ OBSERVED = (
                 "action_quote",
             ), folded=True),
             Panel("nulls", folded=True),
+            Panel("metrics", folded=True, limit=200),
         ),
     ),
 )  # fmt: skip

@@ -285,6 +285,17 @@ CREATE TABLE exposure_totals (
     value DOUBLE NOT NULL  -- The number.
 );
 
+-- One row per measure that was taken of any run: what its numbers mean.
+CREATE TABLE metrics (
+    metric VARCHAR NOT NULL,  -- Name of the measure.
+    family VARCHAR NOT NULL,  -- Metric that gives it; module:attribute for one of another package.
+    definition VARCHAR NOT NULL,  -- What the number is, in one line.
+    unit VARCHAR NOT NULL,  -- Its unit; flag for 0 or 1.
+    level VARCHAR NOT NULL,  -- What one number is about.
+    source VARCHAR NOT NULL,  -- Section of docs/formulas.md that defines it, or own.
+    keys VARCHAR NOT NULL  -- What the sub-keys are; empty for none.
+);
+
 -- One row per number about one trial, or about one run in observed mode.
 CREATE TABLE measures (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.

@@ -93,5 +93,6 @@ EVENTS = Table(
 )
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)
+METRICS = Table("metrics", ("metric",), {"definition": itemgetter("line")}, take=itemgetter)
 MEASURES = Table("measures", ("trial",))
 VERDICTS = Table("verdicts", ("event", "judge"))

@@ -1,6 +1,6 @@
 """Writing: batches that replace what they bring anew, each in one transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -81,6 +81,11 @@ class Store:
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """What ingest looked at."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
+
+    def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
+        """What measures mean, each under its name."""
+        with self._transaction():
+            self._replace(tables.METRICS, definitions)
 
     def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Answers of judges."""

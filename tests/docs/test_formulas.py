@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 
 from skilljuror import stats
-from skilljuror.metrics import METRICS
-from skilljuror.metrics.catalog import CATALOG
+from skilljuror.metrics import METRICS, definitions
 from skilljuror.models.measure import TrialContext
 from skilljuror.queries.run import catalog
 from skilljuror.registry import resolve
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT
 
+CATALOG = definitions()
 PAGE = (ROOT / "docs" / "formulas.md").read_text(encoding="utf-8")
 SECTIONS = set(re.findall(r"^#+ (§[0-9.]+) ", PAGE, re.MULTILINE))
 DECISIONS = set(re.findall(r"^\| (A-\d\d) \|", PAGE, re.MULTILINE))

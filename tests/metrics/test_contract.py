@@ -5,14 +5,14 @@ import math
 import pytest
 from hypothesis import given, settings
 
-from skilljuror.metrics import METRICS
-from skilljuror.metrics.catalog import CATALOG
+from skilljuror.metrics import METRICS, definitions
 from skilljuror.models.measure import TrialContext
 from skilljuror.registry import resolve
 from tests.support.metric_contexts import contexts
 
 EMPTY = TrialContext(trial="t")
 FAMILIES = sorted(METRICS)
+DEFINITIONS = definitions()
 
 
 def measured(family, context):
@@ -53,7 +53,7 @@ def test_a_metric_is_pure(family, context):
 @given(context=contexts)
 def test_shares_and_flags_stay_in_the_unit_interval(context):
     for measure in (row for family in FAMILIES for row in measured(family, context)):
-        if measure.value is not None and CATALOG[measure.metric].unit in {"share", "flag"}:
+        if measure.value is not None and DEFINITIONS[measure.metric].unit in {"share", "flag"}:
             assert 0 <= measure.value <= 1, measure
 
 
@@ -65,6 +65,6 @@ def test_nothing_known_gives_nulls_only():
 def test_every_metric_is_in_the_catalog_and_no_other():
     emitted = [name for family in FAMILIES for name in names(measured(family, EMPTY))]
     assert len(emitted) == len(set(emitted))
-    assert {metric for metric, _ in emitted} == set(CATALOG)
+    assert {metric for metric, _ in emitted} == set(DEFINITIONS)
     keyed = {metric for metric, key in emitted if key}
-    assert keyed == {name for name, definition in CATALOG.items() if definition.keys}
+    assert keyed == {name for name, definition in DEFINITIONS.items() if definition.keys}

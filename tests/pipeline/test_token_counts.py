@@ -14,6 +14,7 @@ from skilljuror import tokens
 from skilljuror.errors import MissingDependency
 from skilljuror.metrics.process import step_texts
 from skilljuror.pipeline.ingestion import token_counts
+from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.support import goldens, places
@@ -39,7 +40,7 @@ def whole_shares(study: Path) -> list[tuple[float | None, str | None]]:
 
 
 def test_the_share_is_that_of_a_count_by_hand(tmp_path):
-    ingest_logs(tmp_path, [READ], count_tokens=True)
+    ingest_logs(tmp_path, [READ], options=MeasureOptions(count_tokens=True))
     database = tmp_path / "study.duckdb"
     rows = run(database, "SELECT step FROM steps WHERE agent = 'main' AND skill_related").rows
     related = {step for (step,) in rows}
@@ -70,8 +71,10 @@ def test_without_the_flag_the_share_is_a_null_with_its_reason_and_the_proxy_stan
 
 def test_ingesting_again_with_the_flag_fills_what_was_not_counted(tmp_path):
     ingest_logs(tmp_path / "twice", [places.GOLDENS])
-    ingest_logs(tmp_path / "twice", [places.GOLDENS], count_tokens=True, jobs=2)
-    ingest_logs(tmp_path / "once", [places.GOLDENS], count_tokens=True)
+    ingest_logs(
+        tmp_path / "twice", [places.GOLDENS], options=MeasureOptions(count_tokens=True), jobs=2
+    )
+    ingest_logs(tmp_path / "once", [places.GOLDENS], options=MeasureOptions(count_tokens=True))
     assert shares(tmp_path / "twice") == shares(tmp_path / "once")
     assert {reason for _, reason in whole_shares(tmp_path / "once")} <= {None, "no_steps"}
 
@@ -101,7 +104,7 @@ def test_what_is_remembered_is_bounded(monkeypatch):
 def test_an_estimate_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr(tokens, "_vocabulary", lambda name: None)
     with pytest.raises(MissingDependency, match="--count-tokens"):
-        ingest_logs(tmp_path / "s", [READ], count_tokens=True)
+        ingest_logs(tmp_path / "s", [READ], options=MeasureOptions(count_tokens=True))
     assert not (tmp_path / "s").exists()
 
 

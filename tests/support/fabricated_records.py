@@ -24,6 +24,7 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.parsers.read import traits_of
+from skilljuror.pipeline.ingestion.analysis import definition_rows
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
 
@@ -250,3 +251,4 @@ def _gate(
 def put(store: Store, runs: Iterable[Ingested]) -> None:
     """Put runs as a worker hands them over."""
     store.put_runs([run_columns(list(runs))])
+    store.put_metrics(definition_rows())

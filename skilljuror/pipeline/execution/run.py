@@ -24,6 +24,7 @@ from skilljuror.files import (
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import Harness, TrialJob
 from skilljuror.harnesses.environment import read_recipe
+from skilljuror.metrics import families
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.study import (
@@ -96,6 +97,7 @@ def run_study(
             config.harness.options
         )
         transforms = _check_build(config)
+        families(config.metrics)  # one that is none is refused before anything is run
         plan = freeze(_with_variant_names(config, transforms), study_file.parent)
     plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
     isolation = harness.prepare()

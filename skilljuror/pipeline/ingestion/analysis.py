@@ -1,12 +1,14 @@
 """One trajectory through attribution, exposure and metrics."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
-from skilljuror.metrics import METRICS
-from skilljuror.metrics.base import Metric
+from skilljuror.errors import UsageError
+from skilljuror.metrics import METRICS, families
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.knowledge import MappedUnit
@@ -14,10 +16,21 @@ from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.rows import offered_rows, step_rows, trajectory_row
 from skilljuror.pipeline.ingestion.token_counts import step_tokens, with_tokens
-from skilljuror.registry import resolve
 
 if TYPE_CHECKING:  # what workers load counts: no pydantic where logs are read
     from skilljuror.models.study import TrialRecord
+
+
+class MeasureOptions(Struct, frozen=True):
+    """What is measured beyond what always is."""
+
+    count_tokens: bool = False
+    """Whether the tokens of every step are counted exactly; without it, their share is null."""
+    metrics: tuple[str, ...] = ()
+    """Further metrics, `module:attribute` of other packages."""
+
+
+NOTHING_FURTHER = MeasureOptions()
 
 
 def analyse(
@@ -27,16 +40,17 @@ def analyse(
     manifest: SkillManifest | None = None,
     units: Sequence[MappedUnit] = (),
     *,
-    count_tokens: bool = False,
+    options: MeasureOptions = NOTHING_FURTHER,
 ) -> Ingested:
     """Everything the database keeps of one trial, or of one foreign run (no record).
 
-    Tokens of Skill text are counted where a knowledge map stands; `count_tokens` counts those of
-    every step as well, which is the one slow measure.
+    Tokens of Skill text are counted where a knowledge map stands; those of every step only on
+    demand, which is the one slow measure. Raises UsageError for a metric that gives what it does not
+    define.
     """
     if trajectory is None:
         context = TrialContext(trial=name, record=record, manifest=manifest)
-        return Ingested(trajectory=None, measures=measures_of(context))
+        return Ingested(trajectory=None, measures=measures_of(context, options.metrics))
     attribution = attribute(trajectory, manifest)
     variant = attribution.manifest.variant
     exposure = None
@@ -54,22 +68,39 @@ def analyse(
         exposure=exposure,
         manifest=attribution.manifest,
         step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
-        step_tokens=step_tokens(trajectory) if count_tokens else {},
+        step_tokens=step_tokens(trajectory) if options.count_tokens else {},
     )
     return Ingested(
         trajectory=trajectory_row(trajectory, name if record else None),
         steps=steps,
         offered=offered_rows(trajectory),
         events=attribution.events,
-        measures=measures_of(context),
+        measures=measures_of(context, options.metrics),
         exposure=exposure,
     )
 
 
-def measures_of(context: TrialContext) -> tuple[Measure, ...]:
-    """The rows of every registered metric."""
+def measures_of(context: TrialContext, further: tuple[str, ...] = ()) -> tuple[Measure, ...]:
+    """The rows of every registered metric, and of `further` ones."""
     rows: list[Measure] = []
-    for family in METRICS:
-        metric: Metric = resolve(METRICS, family, "metric")
-        rows.extend(metric(context))
+    for name, metric in families(further).items():
+        found = list(metric(context))
+        if name not in METRICS:
+            _check_defined(name, metric.definitions, found)
+        rows += found
     return tuple(rows)
+
+
+def _check_defined(name: str, defined: Container[str], found: Iterable[Measure]) -> None:
+    for measure in found:
+        if measure.metric not in defined:
+            raise UsageError(f"metric {name!r} gives {measure.metric!r}, which it does not define")
+
+
+def definition_rows(further: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Rows of the table `metrics`: what every measure means. Raises UsageError for a bad name."""
+    return [
+        {"metric": measure, "family": name, **vars(definition)}
+        for name, metric in families(further).items()
+        for measure, definition in metric.definitions.items()
+    ]

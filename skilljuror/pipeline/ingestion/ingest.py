@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
+from skilljuror.metrics import families
 from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
@@ -26,6 +27,7 @@ from skilljuror.parsers.discovery.find_logs import (
     session_names_of,
 )
 from skilljuror.parsers.read import parser
+from skilljuror.pipeline.ingestion.analysis import NOTHING_FURTHER, MeasureOptions, definition_rows
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
@@ -116,15 +118,16 @@ def ingest_logs(
     *,
     wanted: LogFilter = ALL_LOGS,
     jobs: int = 1,
-    count_tokens: bool = False,
+    options: MeasureOptions = NOTHING_FURTHER,
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens
-    of every step exactly; without it, that share is null.
+    `wanted` says which of the logs under the paths are looked for, `options` what is measured. Raises
+    UsageError for a path, format or metric that is none.
     """
-    if count_tokens:
+    families(options.metrics)
+    if options.count_tokens:
         from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 
         refuse_estimates()
@@ -141,7 +144,7 @@ def ingest_logs(
         worker_pool(jobs, preload=preload) as pool,
         database_to_fill(folder.database) as database,
     ):
-        sinks = IngestSinks(database, IngestCounter(), progress, count_tokens)
+        sinks = IngestSinks(database, IngestCounter(), progress, options)
         stored = _StoredRuns(database)
         found = stored.with_related(absolute, wanted)
         remade = database != folder.database and (bool(earlier) or folder.database.exists())
@@ -196,8 +199,8 @@ class IngestSinks(NamedTuple):
     """Counts what is stored, for the summary."""
     progress: Listener
     """Who is told of progress."""
-    count_tokens: bool
-    """Whether the tokens of every step are counted exactly."""
+    options: MeasureOptions
+    """What is measured."""
 
 
 def _read_sources(
@@ -205,7 +208,7 @@ def _read_sources(
 ) -> None:
     """Read sources into the database."""
     groups = group_captures(one for one in found if one.format is not None)
-    work = partial(read_portion, count_tokens=sinks.count_tokens)
+    work = partial(read_portion, options=sinks.options)
     _store_results(sinks, stored, found, pool.map_ordered(work, portions(groups)))
 
 
@@ -238,6 +241,7 @@ def _store_results(
     total = len(found) - len(unread)
     with open_write(sinks.database) as store:
         stored.remove_replaced(store, unread)
+        store.put_metrics(definition_rows(sinks.options.metrics))
         store.put_sources(unread)
         counter.add_sources(unread)
         for batch in batches(results):

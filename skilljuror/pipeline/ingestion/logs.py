@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.metrics import METRICS
+from skilljuror.metrics import families
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.models.trajectory import Trajectory
@@ -23,8 +23,7 @@ from skilljuror.parsers.discovery.deduplication import (
 )
 from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
-from skilljuror.pipeline.ingestion.analysis import analyse
-from skilljuror.registry import resolve
+from skilljuror.pipeline.ingestion.analysis import MeasureOptions, analyse
 from skilljuror.store.runs import RunColumns, run_columns
 
 HELD_BYTES = 16 << 20
@@ -139,17 +138,16 @@ def preload() -> None:
     """Load what reading takes."""
     for name in FORMATS:
         parser(name)
-    for family in METRICS:
-        resolve(METRICS, family, "metric")
+    families()
 
 
-def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) -> ReadLogs:
+def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadLogs:
     """Read groups one after another; what crosses from a worker to the main process."""
     sources: list[SourceRow] = []
     counted: list[Ingested] = []
     alone: list[UnloggedTrial] = []
     for group in groups:
-        rows, runs = _read_group(group, count_tokens=count_tokens)
+        rows, runs = _read_group(group, options)
         counted += runs
         for found, row in zip(group.found, rows, strict=True):
             told, trial = _without_run(found, row)
@@ -164,7 +162,7 @@ def session_hint(found: FoundSource) -> str:
     return found.session or str(found.source.path)
 
 
-def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow], list[Ingested]]:
+def _read_group(group: LogGroup, options: MeasureOptions) -> tuple[list[SourceRow], list[Ingested]]:
     """Parse a group, count each run once and analyse what is counted."""
     rows, runs = _runs(group)
     counted: list[Ingested] = []
@@ -172,7 +170,7 @@ def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow]
     for choice, parsed in runs:
         if choice.kept:
             run = _kept(choice, parsed)
-            counted.append(analyse(choice.key, run, count_tokens=count_tokens))
+            counted.append(analyse(choice.key, run, options=options))
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}

@@ -18,7 +18,12 @@ from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
 from skilljuror.pipeline.construction.stored_builds import read_builds
-from skilljuror.pipeline.ingestion.analysis import analyse
+from skilljuror.pipeline.ingestion.analysis import (
+    NOTHING_FURTHER,
+    MeasureOptions,
+    analyse,
+    definition_rows,
+)
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
@@ -94,7 +99,7 @@ def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, 
 class _TrialJob(Struct, frozen=True):
     study: Path
     trial: str
-    count_tokens: bool
+    options: MeasureOptions
 
 
 class _TrialRows(Struct, frozen=True):
@@ -104,23 +109,32 @@ class _TrialRows(Struct, frozen=True):
 
 
 def ingest_trials(
-    study: Path, *, jobs: int = 1, count_tokens: bool = False, progress: Listener = silent
+    study: Path,
+    *,
+    options: MeasureOptions = NOTHING_FURTHER,
+    jobs: int = 1,
+    progress: Listener = silent,
 ) -> IngestSummary:
     """Everything a study's folder holds into its database; doing it again changes nothing.
 
-    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    `options` says what is measured beside what the study file asks for. Raises UsageError for a metric
+    that is none.
     """
-    if count_tokens:
+    if options.count_tokens:
         refuse_estimates()
     folder = StudyFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
-    work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
+    metrics = tuple(dict.fromkeys([*plan.config.metrics, *options.metrics]))
+    definitions = definition_rows(metrics)
+    options = replace(options, metrics=metrics)
+    work = [_TrialJob(study, trial, options) for trial in folder.finished_trials()]
     counter = IngestCounter()
     with database_to_fill(folder.database) as database, open_write(database) as store:
         remade = database != folder.database and folder.database.exists()
         trials, paths = store.trials(), store.sources()
         store.forget_trials(sorted(trials - {job.trial for job in work}))
         store.put_plan(plan)
+        store.put_metrics(definitions)
         store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, jobs)):
@@ -149,6 +163,6 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
     trial = read_trial(job.study, job.trial)
     found = analyse(
         job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
-        count_tokens=job.count_tokens,
+        options=job.options,
     )  # fmt: skip
     return _TrialRows(trial.record, trial.sources, run_columns([found]))
