@@ -52,9 +52,9 @@ RUN = "run_context"
 SEG = "evidence.output_segments"
 READ = "evidence.read_evidence"
 ERR = "evidence.error_messages"
-INJ = "findings.injected_content"
-SEARCH = "findings.search_output"
-UNCLAIMED = "findings.unclaimed_content"
+INJ = "events.injected_content"
+SEARCH = "events.search_output"
+UNCLAIMED = "events.unclaimed_content"
 ATTR = "attribute"
 
 RULES = (

@@ -48,8 +48,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "resolution": {"accesses", "commands", "paths", "python", "shell"},
         "evidence": {"accesses", "paths", "resolution", "shell"},
         "run_context": {"accesses", "evidence", "paths", "resolution"},
-        "findings": {"accesses", "evidence", "paths", "resolution", "run_context"},
-        "attribute": {"evidence", "findings", "resolution", "run_context"},
+        "events": {"accesses", "evidence", "paths", "resolution", "run_context"},
+        "attribute": {"events", "evidence", "resolution", "run_context"},
         "exposure": {"evidence", "resolution"},
     },
     "parsers": {
@@ -83,6 +83,16 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "disclosure": {"editing"},
         "layouts": {"base", "disclosure", "editing", "flattening"},
         "llm": {"disclosure", "editing", "layouts"},
+    },
+    "gates": {
+        "base": set(),
+        "rules": set(),
+        "policies": set(),
+        "findings": {"policies", "rules"},
+        "pointers": {"findings"},
+        "hygiene": {"findings", "pointers"},
+        **{gate: {"findings"} for gate in ("knowledge", "layout", "security", "size", "style")},
+        "mutations": set(),
     },
     "judge": {
         "base": set(),

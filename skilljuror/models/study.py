@@ -17,7 +17,8 @@ class Condition(Record):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
     variant: str | None = None
-    """Variant of the task's build that the agent gets; null offers no Skill."""
+    """Variant of the task's build that the agent gets: a registered name, or the module:attribute of a
+    transform; null offers no Skill."""
 
 
 class TaskEntry(Record):
@@ -73,8 +74,8 @@ class BuildChoice(Record):
     """Measure the gates on every build of the study: known drift and harmless edits are planted
     into its variants, in up to so many places for each kind of change and variant, and the report
     says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
-    transforms: dict[str, str] = Field(default_factory=dict)
-    """Transforms of other packages: the variant that each makes -> module:attribute."""
+    gates: tuple[str, ...] = ()
+    """Gates that judge the variants beside the registered ones, as module:attribute."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -85,8 +86,8 @@ class BuildChoice(Record):
     def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for, so that the digest of an older plan stands."""
         fields: dict[str, Any] = dump(self)
-        spare = {name for name in ("assay", "transforms") if not fields[name]}
-        return {name: value for name, value in fields.items() if name not in spare}
+        unasked = [name for name in ("assay", "gates") if not getattr(self, name)]
+        return {name: value for name, value in fields.items() if name not in unasked}
 
 
 class StudyConfig(Record):

@@ -38,6 +38,24 @@ def test_gates_and_layout_items(study):
     ]
 
 
+def test_a_gate_that_compared_nothing_has_no_pass_rate(tmp_path):
+    """Two builds; the gate of the second kind found nothing to compare in either."""
+    builds = []
+    for name in ("alpha", "beta"):
+        record, results = fake.build(name)
+        idle = [
+            result.model_copy(update={"checked": {}})
+            for result in results
+            if result.gate == "layout"
+        ]
+        builds.append((record, [*idle, *(result for result in results if result.gate != "layout")]))
+    path = held(tmp_path, *builds)
+    columns = ("gate", "variant", "passed", "compared", "pass_rate", "pass_rate_reason")
+    found = {row[:2]: row[2:] for row in rows(path, "gates", *columns)}
+    assert found["layout", "pd"] == (2, 0, None, "compared nothing")
+    assert found["knowledge", "pd"] == (2, 14, 1.0, None)
+
+
 def test_a_layout_item_without_a_gate_is_unanswered(tmp_path):
     path = tmp_path / "study.duckdb"
     record, _ = fake.build("alpha")

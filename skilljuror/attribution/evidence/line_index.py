@@ -48,19 +48,12 @@ class ContentMatch(Struct, frozen=True, gc=False):
     """The first line shown."""
     places: LineRanges
     """Where in the text they stand: 0-based lines."""
-    share: float
-    """Share of the file's lines that are not blank."""
 
     @property
-    def strong(self) -> bool:
-        """Enough to say, without any command, that the file was shown.
-
-        Documents and code around a skill quote it: a shared example of some lines is no read. A
-        long unbroken piece is one, and so is a good part of the file.
-        """
+    def unbroken(self) -> bool:
+        """A long piece of the file, or all of its body, that stands in the text in one row."""
         piece = self.longest >= 12 and self.distinctive >= 6
-        part = self.share >= 0.4 and self.longest >= 3 and self.distinctive >= 3
-        return piece or part or (self.body and self.distinctive >= 2)
+        return piece or (self.body and len(self.places) == 1 and self.distinctive >= 2)
 
 
 class IndexedFile(Struct):
@@ -201,7 +194,6 @@ class LineIndex(Struct):
             full=len(filled) == file.total,
             body=0 < file.filled == sum(1 for n in filled if n > file.body),
             first=file.lines[filled[0] - 1],
-            share=len(filled) / max(1, file.total),
             places=merged_ranges((run.at, run.at + run.end - run.start) for run in runs),
         )
 

@@ -115,9 +115,7 @@ class AccessResolver(Struct):
     def _commands(self, text: str, call: ToolCall, shell: str | None) -> list[Access]:
         """What a shell text touches; nothing where neither it nor its folder has to do with a skill.
 
-        `shell` is the key of the shell that it is typed into where that one lives on: it stays in
-        the folder to which the text moves it. Only a `cd` into a bundle is remembered; elsewhere the
-        log's own folder is the better guide.
+        `shell` is the key of the shell that it is typed into, where that one lives on.
         """
         text = with_forward_slashes(text[:MAX_COMMAND])
         folder = self._folder(call)
@@ -127,10 +125,15 @@ class AccessResolver(Struct):
             return []
         accesses, end = self._shell_accesses(text, folder)
         if shell is not None:
-            self.shell_folders.pop(shell, None)
-            if end is not None and self._is_inside(end):
-                self.shell_folders[shell] = end
+            self._keep_folder(shell, end)
         return accesses
+
+    def _keep_folder(self, shell: str, folder: str | None) -> None:
+        """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
+        if folder is not None and self._is_inside(folder):
+            self.shell_folders[shell] = folder
+        else:
+            self.shell_folders.pop(shell, None)
 
     def _shell_accesses(self, text: str, folder: str | None) -> tuple[list[Access], str | None]:
         """What a shell text touches, and the folder where its shell ends."""

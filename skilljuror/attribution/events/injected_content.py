@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from skilljuror.attribution.events.candidate_event import CandidateEvent
 from skilljuror.attribution.evidence.line_index import (
     ContentMatch,
     TextLines,
@@ -12,7 +13,6 @@ from skilljuror.attribution.evidence.line_index import (
     utf8_size,
 )
 from skilljuror.attribution.evidence.read_evidence import ReadEvidence, first_filled, output_text
-from skilljuror.attribution.findings.candidate_event import CandidateEvent
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.run_context import AnalysedCall, RunContext
@@ -43,6 +43,8 @@ _BODY_END = re.compile(
 _CUT_BODY = re.compile(r"\[\.\.\. skill content truncated[^\]\n]*\]\s*\Z")
 _SHORTEST_PROMPT = 40
 """Characters of a message that may hold the text of a skill."""
+_FEWEST_LINES = 3
+"""Distinctive lines of a SKILL.md that such a message holds."""
 _NAMES_ONLY = "file names only"
 
 
@@ -152,8 +154,8 @@ def _skill_text_in_prompt(message: Message, run: RunContext) -> Iterator[Candida
         return
     matches = run.line_index.matches(TextLines.of(message.text.splitlines()))
     for (skill, resource), match in matches.items():
-        filled = run.line_index.files[skill, resource].filled
-        if is_root(resource) and match.strong and match.lines * 2 >= filled:
+        half = match.lines * 2 >= run.line_index.files[skill, resource].filled
+        if is_root(resource) and half and match.distinctive >= _FEWEST_LINES:
             bundled = bare_skill_name(skill) in run.catalog.bundled
             location = ResourceLocation(skill, resource, bundled)
             evidence = _evidence_of_match(match, location, run, match.first[:120])

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 
-from skilljuror.attribution.findings import unclaimed_content as content_only
+from skilljuror.attribution.events import unclaimed_content as content_only
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import (
     ToolCall,

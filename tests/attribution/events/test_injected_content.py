@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.attribution.findings.injected_content import body_text
+from skilljuror.attribution.events.injected_content import body_text
 from skilljuror.models.trajectory import Message, ToolCall, ToolResult
 from tests.support.attribution_runs import BODY, BUNDLE, SKILL, TAXES, events_of
 from tests.support.generated_texts import SIZE, soon

@@ -1,4 +1,9 @@
-"""Outputs that show a resource although no command names it: the content witness alone."""
+"""Outputs that show a resource although no command names it: the content witness alone.
+
+Documents, code and reports around a skill quote it, and what is written from its template holds lines
+of that: a file that has lines in common with a resource is not the resource. A copy of it, or code that
+prints it, shows it in one row and little else.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +26,8 @@ _NO_READ = re.compile(
 _NO_READ_WORDS = ("git", "diff", "tmux", "screen", "workmux", "apply_patch", "gh")
 """One of them stands in whatever that expression finds."""
 _LONGEST_COMMAND = 4000
+_LEAST_SHARE = 2 / 3
+"""Share of an output's filled lines that the text of resources has to make up."""
 _NOTE = "no command names the file; its text is in the output"
 
 
@@ -85,9 +92,15 @@ def unclaimed_reads(
     explained = screens.named_by_any(analysed) | screens.still_standing(analysed, matches)
     explained |= {resolved.key for resolved in analysed.resolved_accesses}
     taken = {at for key in explained & matches.keys() for at in _places(matches[key])}
-    for key in sorted(matches, key=lambda key: (-matches[key].lines, key)):
+    unbroken = {key: match for key, match in matches.items() if match.unbroken}
+    shown = taken.union(*map(_places, unbroken.values()))
+    bare = output.text_lines.bare
+    filled = sum(map(bool, bare))
+    if sum(bool(bare[at]) for at in shown) < _LEAST_SHARE * filled:
+        return
+    for key in sorted(unbroken.keys() - explained, key=lambda key: (-matches[key].lines, key)):
         match, places = matches[key], _places(matches[key])
-        if key in explained or not match.strong or len(places & taken) * 2 > len(places):
+        if len(places & taken) * 2 > len(places):
             continue
         taken |= places
         skill, resource = key
