@@ -21,13 +21,6 @@ READINGS = ("observed", "routes", "ignored")
 """What a parser may do with a field, as `coverage` tells it."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("events")(events)
-    app.command("coverage")(coverage)
-    app.command("doctor")(doctor)
-
-
 def events(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
     bundle: Annotated[
