@@ -1,4 +1,4 @@
-"""SQL and the estimators, written apart, must agree on any study."""
+"""Uptake and efficiency of any study, recomputed from its labels and minutes in plain Python."""
 
 import tempfile
 from pathlib import Path
@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.queries.run import run
-from skilljuror.stats.uptake import uptake_summary
-from skilljuror.stats.yields import yield_view
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 
@@ -32,13 +30,14 @@ def test_uptake(labels):
                 fake.put(store, [fake.run(f"t{number}", events=events)])
                 store.put_verdicts([fake.verdict(*p) for p in zip(events, found, strict=True)])
         row = run(path, "uptake").records()[0]
-    expected = uptake_summary(labels)
-    judged = expected.events > 0
-    assert (row["trajectories"], row["events"]) == (expected.trajectories, expected.events)
-    assert row["eru_rate"] == (pytest.approx(expected.rate) if expected.rate is not None else None)
-    assert row["mean_yes"] == (pytest.approx(expected.mean_yes) if judged else None)
-    incidence = (row["ge1_yes"], row["ge2_yes"], row["ge5_yes"])
-    assert incidence == (tuple(n for _, n in expected.incidence) if judged else (None, None, None))
+    every = [label for found in labels for label in found]
+    yes, no = every.count("yes"), every.count("no")
+    assert (row["trajectories"], row["events"]) == (len(labels), len(every))
+    assert row["eru_rate"] == (pytest.approx(yes / (yes + no)) if yes + no else None)
+    assert row["mean_yes"] == (pytest.approx(yes / len(labels)) if every else None)
+    incidence = [sum(found.count("yes") >= k for found in labels) for k in (1, 2, 5)]
+    found = [row["ge1_yes"], row["ge2_yes"], row["ge5_yes"]]
+    assert found == (incidence if every else [None, None, None])
 
 
 @settings(max_examples=12, deadline=None)
@@ -54,11 +53,15 @@ def test_efficiency(trials):
                 value = "never_started" if minutes is None else minutes
                 fake.put(store, [fake.unread(trial.trial, {"agent_minutes": value})])
         row = run(path, "efficiency").records()[0]
-    expected = yield_view(trials)
-    found = (row["attempt"], row["success"], row["yield"], row["yield_at_least"])
-    bound = expected.lower_bound if expected.coverage else None
-    for value, other in zip(
-        found, (expected.attempt, expected.success, expected.per_pass, bound), strict=True
-    ):
-        assert value == (None if other is None else pytest.approx(other))
-    assert row["coverage"] == pytest.approx(expected.coverage)
+    measured = [minutes for minutes, _ in trials if minutes is not None]
+    won = [minutes for minutes, passed in trials if passed]
+    used = sum(measured) / len(won) if won and measured else None
+    expected = {
+        "attempt": sum(measured) / len(measured) if measured else None,
+        "success": None if None in won or not won else sum(m for m in won if m) / len(won),
+        "yield": used if len(measured) == len(trials) else None,
+        "yield_at_least": used,
+        "coverage": len(measured) / len(trials),
+    }
+    for name, value in expected.items():
+        assert row[name] == (None if value is None else pytest.approx(value)), name

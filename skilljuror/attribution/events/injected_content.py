@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from skilljuror.attribution.events.candidate_event import CandidateEvent
 from skilljuror.attribution.evidence.line_index import (
     ContentMatch,
     TextLines,
@@ -12,7 +13,6 @@ from skilljuror.attribution.evidence.line_index import (
     utf8_size,
 )
 from skilljuror.attribution.evidence.read_evidence import ReadEvidence, first_filled, output_text
-from skilljuror.attribution.findings.candidate_event import CandidateEvent
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.run_context import AnalysedCall, RunContext
