@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.bundles import load_bundle
-from skilljuror.pipeline.construction.assay import assay, pooled
+from skilljuror.pipeline.construction.assay import AssaySettings, assay, pooled
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.construction.build_folder import VARIANTS
@@ -45,7 +45,7 @@ def test_the_assay_of_real_skills_reaches_its_targets(tmp_path):
     reports = []
     for source in REAL:
         build_source(source, tmp_path / source.name)
-        reports.append(assay(tmp_path / source.name, sites=3))
+        reports.append(assay(tmp_path / source.name, AssaySettings(sites=3)))
     report = pooled(reports)
     allowed = {"bullets": 0.03, "synonym": 0.03, "paraphrase": 0.2}
     for row in report.rows:
