@@ -84,8 +84,8 @@ class AccessResolver(Struct):
         for access in accesses:
             for location in self._locations(access, output):
                 listing = location.folder and access.kind == "read"
-                one = replace(access, kind="list") if listing else access
-                resolved.append(ResolvedAccess(one, location, len(resolved)))
+                used = replace(access, kind="list") if listing else access
+                resolved.append(ResolvedAccess(used, location, len(resolved)))
             if access.kind == "exec":
                 resolved.extend(self._run(access, len(resolved)))
             elif access.kind in {"write", "edit"}:
@@ -313,10 +313,11 @@ class AccessResolver(Struct):
             self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
             touched = self._accesses_of_script(access.written[:MAX_COMMAND], access.path)
-            places = [(one, place) for one in touched for place in self._locations(one, "")]
+            places = [(inner, place) for inner in touched for place in self._locations(inner, "")]
             if places:
                 self.scripts[access.path] = [
-                    ResolvedAccess(one, place, order) for order, (one, place) in enumerate(places)
+                    ResolvedAccess(inner, place, order)
+                    for order, (inner, place) in enumerate(places)
                 ]
 
     def _accesses_of_script(self, text: str, path: str) -> list[Access]:
