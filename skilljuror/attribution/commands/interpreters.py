@@ -13,8 +13,8 @@ from skilljuror.attribution.paths import expand_home, is_glob, join
 from skilljuror.attribution.python.dataflow import prints_input
 from skilljuror.attribution.python.file_accesses import python_accesses
 from skilljuror.attribution.python.known_functions import COMMON
+from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.simple_command import Command
 from skilljuror.attribution.shell.wrappers import SHELLS
 from skilljuror.models.events import EventKind
 

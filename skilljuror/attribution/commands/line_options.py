@@ -10,8 +10,8 @@ from skilljuror.attribution.accesses.line_selection import (
     sed_selection,
 )
 from skilljuror.attribution.accesses.programs import WHOLE_READERS
+from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.simple_command import Command
 
 _ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
 

@@ -40,12 +40,12 @@ from skilljuror.attribution.commands.line_options import (
 )
 from skilljuror.attribution.commands.search import is_search, searches
 from skilljuror.attribution.paths import expand_home, join, name_of
+from skilljuror.attribution.shell.command import Command, Redirect
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.printed_text import printed_text
-from skilljuror.attribution.shell.simple_command import Command, Redirect
 from skilljuror.models.events import EventKind
 
-_SCREENS = frozenset({"/dev/stderr", "/dev/stdout", "/dev/tty"})
+_STDIN = frozenset({"-", "/dev/stdin"})
 
 
 class Pipeline(Struct):
@@ -103,17 +103,17 @@ class Pipeline(Struct):
 
     def read(self, command: Command, files: Iterable[Word], selection: LineSelection) -> None:
         """Print files, or narrow down what comes in when there are none."""
-        operands = [word for word in files if word.text not in {"-", "/dev/stdin"}]
-        operands.extend(r.target for r in command.redirects if r.op == "<")
-        if operands:
+        operands = [*files, *(r.target for r in command.redirects if r.op == "<")]
+        named = [word for word in operands if word.text not in _STDIN]
+        if named and len(named) == len(operands):
             self.hide()
-            self.stream = [
-                self.access(command, word, "read", selection=selection) for word in operands
-            ]
-        elif not selection.whole:
+        if not selection.whole:
             self.stream = [
                 replace(one, selection=one.selection.narrowed(selection)) for one in self.stream
             ]
+        self.stream.extend(
+            self.access(command, word, "read", selection=selection) for word in named
+        )
 
     def hide(self) -> None:
         """What flows in goes no further."""
@@ -122,6 +122,7 @@ class Pipeline(Struct):
 
     def _search(self, command: Command) -> None:
         files, names = searches(command, piped=self.piped)
+        files = [word for word in files if word.text not in _STDIN]
         if names:
             self.hide()
             self.done.extend(self.access(command, word, "list") for word in files)
@@ -147,7 +148,7 @@ class Pipeline(Struct):
             return
         self.hide()
         if command.heredoc is None and self.fed is not None:
-            body = Redirect("<<", Word(""), body=self.fed)
+            body = Redirect("<<", Word(self.fed))
             command = replace(command, redirects=(*command.redirects, body))
         ran = interpret(command, self.home)
         if not ran and reads_input(command):
@@ -158,7 +159,7 @@ class Pipeline(Struct):
             ran = [replace(one, kind="exec", selection=WHOLE_FILE) for one in fed]
             self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
         ran = [replace(one, shown=one.shown and not command.captured) for one in ran]
-        self._pass_on(ran, piped=command.ended_by in {"|", "|&"})
+        self._pass_on(ran, piped=command.piped)
 
     def _pass_on(self, ran: Iterable[Access], *, piped: bool) -> None:
         """What code prints of files flows on, as what it runs prints."""
@@ -204,7 +205,7 @@ class Pipeline(Struct):
 
     def _redirects(self, command: Command) -> None:
         source = next((one for one in self.stream if one.kind == "read"), None)
-        if any(map(_leaves_the_screen, command.redirects)):
+        if any(redirect.to_file for redirect in command.redirects):
             self.hide()
             self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
         written = command.heredoc
@@ -213,7 +214,7 @@ class Pipeline(Struct):
         opens = not is_interpreter(command) and command.name not in FILTERS | METADATA_PROGRAMS
         for redirect in command.redirects:
             word = redirect.target
-            if _leaves_the_screen(redirect):
+            if redirect.to_file:
                 if word.text != "/dev/null":
                     kind: EventKind = "edit" if ">>" in redirect.op else "write"
                     copy = self.access(command, word, kind, written=written)
@@ -228,12 +229,6 @@ class Pipeline(Struct):
 def _copied(written: Access, source: Access | None) -> Access:
     """What is written of a file: all of it, or the lines that were asked for."""
     return replace(written, source=source.path, selection=source.selection) if source else written
-
-
-def _leaves_the_screen(redirect: Redirect) -> bool:
-    """Whether standard output goes into a file."""
-    target = redirect.target.text
-    return redirect.output and not target.isdigit() and target not in _SCREENS
 
 
 def _unseen(access: Access) -> Access:

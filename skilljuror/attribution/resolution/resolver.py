@@ -1,6 +1,7 @@
 """A call -> the accesses its arguments ask for, resolved to resources (the command witness)."""
 
 import re
+from collections import ChainMap
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ from skilljuror.attribution.resolution.call_normalisation import (
 from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
-from skilljuror.attribution.shell.expansion import Word
+from skilljuror.attribution.shell.expansion import Environment, Value, Word
 from skilljuror.attribution.shell.reader import ShellReader, read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.trajectory import Call
@@ -138,9 +139,9 @@ class AccessResolver(Struct):
             return []
         if call.action == "python":
             return python_accesses(text, folder, self.home, echoes=True)
-        shell = ShellReader(folder, self.home, self._variables())
-        commands = shell.read(simplified_command(text))
-        self._moved(agent, shell.cwd)
+        environment = Environment(folder, self.home, ChainMap(self._variables()))
+        commands = ShellReader(environment).read(simplified_command(text))
+        self._moved(agent, environment.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
     def _typed(self, call: Call) -> list[Access]:
@@ -148,17 +149,17 @@ class AccessResolver(Struct):
         text = typed_text(call)
         if not text or not self._relevant(text, None):
             return []
-        commands = unwrap(ShellReader(self._folder(call), self.home).read(text), self.home)
+        commands = unwrap(read_shell(text, self._folder(call), self.home), self.home)
         return command_accesses(list(commands), self.home)
 
-    def _variables(self) -> dict[str, tuple[Word, ...]]:
+    def _variables(self) -> dict[str, Value]:
         """Variables that agents set for their shells; one that names the skill's folder means the
         only skill whose folder is known."""
         folder = next(iter(self.catalog.folders)) if len(self.catalog.folders) == 1 else None
         own = dict.fromkeys(_SKILL_FOLDERS, (Word(folder),)) if folder else {}
         return {**own, **self._agent_folders()}
 
-    def _agent_folders(self) -> dict[str, tuple[Word, ...]]:
+    def _agent_folders(self) -> dict[str, Value]:
         if not self.home:
             return {}
         folders = {"CODEX_HOME": ".codex", "CLAUDE_CONFIG_DIR": ".claude", "GEMINI_DIR": ".gemini"}

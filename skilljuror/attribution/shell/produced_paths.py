@@ -6,8 +6,8 @@ from itertools import islice, pairwise, takewhile
 from msgspec.structs import replace
 
 from skilljuror.attribution.paths import folder_of, join
-from skilljuror.attribution.shell.expansion import LIMIT, Word
-from skilljuror.attribution.shell.simple_command import Command
+from skilljuror.attribution.shell.command import Command
+from skilljuror.attribution.shell.expansion import LIMIT, UNKNOWN, Word
 
 REACH = 64
 """Commands before a reader of names among which their producer is looked for."""
@@ -31,7 +31,7 @@ def produced(before: Sequence[Command], pipeline: int) -> tuple[Word, ...]:
     are meant is not known where a program between chooses some."""
     chosen = False
     for one in islice(reversed(before), REACH):
-        if one.pipeline != pipeline:
+        if pipeline not in {one.pipeline, one.feeds}:
             continue
         found = listing(one)
         if found:
@@ -134,7 +134,7 @@ def output_words(commands: Sequence[Command], cwd: str | None) -> tuple[Word, ..
         listed = listing(commands[0]) if commands[-1].pipeline == commands[0].pipeline else ()
         chosen = any(one.name in _CHOOSERS for one in commands[1:])
         found = _chosen(listed) if chosen else listed
-    return found or (Word("", known=False),)
+    return found or (UNKNOWN,)
 
 
 def _output(command: Command, cwd: str | None) -> tuple[Word, ...]:

@@ -1,15 +1,15 @@
 """Commands that run commands: `bash -lc`, `xargs`, `find -exec`, `sudo`, `timeout`, `uv run`."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.shell.expansion import Word
+from skilljuror.attribution.shell.command import Command
+from skilljuror.attribution.shell.expansion import Environment, Word
 from skilljuror.attribution.shell.printed_text import printed_text
 from skilljuror.attribution.shell.produced_paths import REACH, listing, produced
 from skilljuror.attribution.shell.reader import DEPTH, ShellReader
-from skilljuror.attribution.shell.simple_command import Command
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
 _PREFIXES: dict[str, frozenset[str]] = {
@@ -74,8 +74,16 @@ _DASHED = frozenset({"mise", "op", "doppler", "dotenv", "dotenvx"})
 _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 
 
-def unwrap(commands: Sequence[Command], home: str | None, depth: int = 0) -> Iterator[Command]:
+MOST_COMMANDS = 100_000
+"""Commands of a text that are followed, those inside of others included."""
+
+
+def unwrap(commands: Sequence[Command], home: str | None) -> Iterator[Command]:
     """The commands with every wrapper opened; the commands inside follow in its place."""
+    return islice(_unwrapped(commands, home, 0), MOST_COMMANDS)
+
+
+def _unwrapped(commands: Sequence[Command], home: str | None, depth: int) -> Iterator[Command]:
     for at, command in enumerate(commands):
         before = commands[max(0, at - REACH) : at]
         opened = _open(command, before, home, depth) if depth < DEPTH else None
@@ -83,7 +91,7 @@ def unwrap(commands: Sequence[Command], home: str | None, depth: int = 0) -> Ite
             if not _feeds_shell(commands, at):
                 yield command
         else:
-            yield from unwrap(opened, home, depth + 1)
+            yield from _unwrapped(opened, home, depth + 1)
 
 
 def _open(
@@ -158,15 +166,18 @@ def _reread(
 ) -> list[Command]:
     """The inner script's commands; streams of the outer command end up on the last of them.
     `given` are its own name and arguments, `$0` and on."""
-    shell = ShellReader(command.cwd, home, captured=command.captured, depth=depth + 1)
-    shell.variables = {name: (Word(value),) for name, value in command.environment.items()}
+    environment = Environment(command.cwd, home)
+    for name, value in command.environment.items():
+        environment.assign(name, [Word(value)])
+    if given:
+        environment.assign("0", given[:1])
+        environment.assign("@", given[1:])
+    shell = ShellReader(environment, captured=command.captured, depth=depth + 1)
     shell.exported.update(command.environment)
-    shell.variables.update({"0": given[:1]} if given else {})
-    shell.give(given[1:])
     inner = shell.read(script)
     outgoing = tuple(redirect for redirect in command.redirects if redirect.output)
     base = (command.pipeline + 1) * 1000
-    feeds = command.pipeline if command.ended_by in {"|", "|&"} else command.feeds
+    feeds = command.pipeline if command.piped else command.feeds
     return [
         replace(
             one,
