@@ -5,7 +5,7 @@ PY ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test check slow bench labels docs clean
+.PHONY: help demo test check slow bench labels ablate docs clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -42,6 +42,9 @@ docs: $(STAMP) ## regenerate the generated pages
 
 labels: $(STAMP) ## precision and recall of attribution against reference labels
 	$(BIN)/python -m benchmarks.labels
+
+ablate: $(STAMP) ## what each rule of attribution changes, switched off in turn
+	$(BIN)/python -m benchmarks.ablate
 
 clean:
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache

@@ -30,7 +30,7 @@ from skilljuror.pipeline.construction.build import (
     build_source,
     verify_build,
 )
-from skilljuror.pipeline.construction.target import GATE_RESULTS
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS
 from skilljuror.tokens import count
 
 ROOT = Path(__file__).parent.parent

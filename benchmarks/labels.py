@@ -81,32 +81,31 @@ def cases(labels: Path, format: str | None = None) -> list[Case]:
 
 def score(case: Case) -> Score:
     """Attribute a trajectory and compare."""
-    result = Score(case)
     try:
         events = [
             event
-            for trajectory in _trajectories(case)
+            for trajectory in trajectories(case)
             for event in attribute(trajectory, None).events
         ]
     except TrajectoryError as error:
-        result.error = error.message
-        result.missed = [one for one in case.events if not one.get("optional")]
-        return result
-    _compare(result, events)
-    return result
+        missed = [one for one in case.events if not one.get("optional")]
+        return Score(case, error=error.message, missed=missed)
+    return compare(case, events)
 
 
-def _trajectories(case: Case) -> list[Trajectory]:
+def trajectories(case: Case) -> list[Trajectory]:
+    """The runs of a labelled log."""
     for found in discover([case.path]):
         if found.source.path == case.path and found.format:
             return list(read(found.source, found.format))
     raise TrajectoryError(f"no format claims {str(case.path)!r}", file=str(case.path))
 
 
-def _compare(result: Score, events: list[ResourceEvent]) -> None:
+def compare(case: Case, events: Sequence[ResourceEvent]) -> Score:
     """Pair labels with events one to one: required labels first."""
+    result = Score(case)
     left = list(events)
-    for label in sorted(result.case.events, key=lambda one: bool(one.get("optional"))):
+    for label in sorted(case.events, key=lambda one: bool(one.get("optional"))):
         event = next((one for one in left if _fits(label, one)), None)
         if event is not None:
             left.remove(event)
@@ -114,6 +113,7 @@ def _compare(result: Score, events: list[ResourceEvent]) -> None:
         elif not label.get("optional"):
             result.missed.append(label)
     result.extra = [one for one in left if one.kind != "mention"]
+    return result
 
 
 def _fits(label: dict[str, Any], event: ResourceEvent) -> bool:
@@ -146,8 +146,9 @@ def _lines_agree(label: dict[str, Any], event: ResourceEvent) -> bool | None:
     if event.lines is None:
         return False
     first, last = event.lines[0][0], event.lines[-1][1]
-    wanted = label["lines"]
-    return abs(first - wanted[0]) <= LINE_TOLERANCE and abs(last - wanted[1]) <= LINE_TOLERANCE
+    labelled: tuple[int, int] = label["lines"]
+    gaps = abs(first - labelled[0]), abs(last - labelled[1])
+    return max(gaps) <= LINE_TOLERANCE
 
 
 def _agreement(pairs: Iterable[tuple[dict[str, Any], ResourceEvent]]) -> dict[str, tuple[int, int]]:

@@ -108,7 +108,7 @@ def _verdict_on(
 def foreign_verdicts(run: Trajectory, events: Sequence[ResourceEvent], text: str) -> list[Verdict]:
     """The verdicts on every read and activation when all of them showed a foreign text."""
     steps, messages, changed = list(run.steps), list(run.messages), set()
-    for (step, call), here in ShownText(run, tuple(events), None).places.items():
+    for (step, call), here in ShownText(run, tuple(events), None).events_at.items():
         if any(events[i].kind not in SHOWING for i in here):
             continue
         if step < 0:

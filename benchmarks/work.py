@@ -8,7 +8,7 @@ from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.logs import LogGroup, group_captures, portions
-from skilljuror.pipeline.workers.pool import in_order
+from skilljuror.pipeline.workers import map_ordered
 
 Portion = tuple[LogGroup, ...]
 
@@ -17,7 +17,7 @@ def read_all(work: Callable[[Portion], int], folder: Path, jobs: int) -> int:
     """Do something to all logs below a folder, shared out as ingest does; the sum of the answers."""
     found = [one for one in discover([folder]) if one.format is not None]
     shared = portions(group_captures(found))
-    return sum(answer for _, answer in in_order(work, shared, jobs))
+    return sum(answer for _, answer in map_ordered(work, shared, jobs))
 
 
 def parsed(portion: Portion) -> int:
@@ -32,7 +32,7 @@ def attributed(portion: Portion) -> int:
 
 def counted(portion: Portion) -> int:
     """Parse and count tokens; the number of runs."""
-    from skilljuror.pipeline.ingestion.counting import step_tokens
+    from skilljuror.pipeline.ingestion.token_counts import step_tokens
 
     return sum(1 for run in _runs(portion) if step_tokens(run) is not None)
 

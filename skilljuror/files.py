@@ -1,4 +1,7 @@
-"""Files: where everything of a study lies, and how it is written without loss."""
+"""Files: where everything of a study lies, and how it is written without loss.
+
+Records and rows are JSON; a write is whole or not at all, and reaches the disk before it is reported.
+"""
 
 import contextlib
 import fcntl
@@ -56,7 +59,7 @@ def digest_tree(folder: Path, skip: Collection[str] = ()) -> str:
     if not folder.is_dir():
         raise StudyError(f"{str(folder)!r} is no folder", file=str(folder))
     tree = hashlib.sha256()
-    for name in sorted(_below(folder, skip), key=os.fsencode):
+    for name in sorted(_names_below(folder, skip), key=os.fsencode):
         path = folder / name
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -69,7 +72,8 @@ def digest_tree(folder: Path, skip: Collection[str] = ()) -> str:
     return tree.hexdigest()
 
 
-def _below(folder: Path, skip: Collection[str]) -> Iterator[str]:
+def _names_below(folder: Path, skip: Collection[str]) -> Iterator[str]:
+    """Relative paths of all that is no folder, links to folders included."""
     for base, folders, names in os.walk(folder):
         place = Path(base).relative_to(folder)
         linked = [name for name in folders if Path(base, name).is_symlink()]
@@ -125,7 +129,7 @@ def fresh_dir(target: Path) -> Iterator[Path]:
     prefix = f".{target.name}.new."
     _remove_abandoned(target.parent, prefix)
     staging = Path(tempfile.mkdtemp(dir=target.parent, prefix=prefix))
-    alive = _held(staging)
+    lock = _lock(staging)
     try:
         staging.chmod(0o755)
         yield staging
@@ -136,19 +140,19 @@ def fresh_dir(target: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-        if alive is not None:
-            os.close(alive)
+        if lock is not None:
+            os.close(lock)
 
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
-    for left in parent.glob(f"{glob.escape(prefix)}*"):
-        if (free := _held(left)) is not None:
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(free)
+    for staging in parent.glob(f"{glob.escape(prefix)}*"):
+        if (lock := _lock(staging)) is not None:
+            shutil.rmtree(staging, ignore_errors=True)
+            os.close(lock)
 
 
-def _held(folder: Path) -> int | None:
-    """A lock on a folder, which ends with its process; None when there is none to be had."""
+def _lock(folder: Path) -> int | None:
+    """A handle that locks a folder until it is closed or its process ends; None where another has it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,30 +191,31 @@ def read_record(kind: type[R], path: Path) -> R:
     try:
         record = kind.model_validate_json(data)
     except ValidationError as error:
-        raise _wrong_record(kind, path, data, error) from error
-    if (theirs := getattr(record, "format_version", None)) not in (None, _our_version(kind)):
-        raise _other_version(kind, path, theirs)
+        raise _invalid_record(kind, path, data, error) from error
+    version = getattr(record, "format_version", None)
+    if version not in (None, _expected_version(kind)):
+        raise _other_version(kind, path, version)
     return record
 
 
-def _our_version(kind: "type[Record]") -> Any:
+def _expected_version(kind: "type[Record]") -> Any:
     field = kind.model_fields.get("format_version")
     return field.default if field else 1
 
 
-def _other_version(kind: "type[Record]", path: Path, theirs: object) -> StudyError:
+def _other_version(kind: "type[Record]", path: Path, version: object) -> StudyError:
     return StudyError(
-        f"{str(path)!r} has format_version {theirs}, this skilljuror reads {_our_version(kind)}:"
+        f"{str(path)!r} has format_version {version}, this skilljuror reads {_expected_version(kind)}:"
         " use the version that wrote it, or make it anew",
         file=str(path),
         field="format_version",
     )
 
 
-def _wrong_record(kind: type[R], path: Path, data: bytes, error: "ValidationError") -> StudyError:
-    theirs = _format_version(data)
-    if theirs is not None and theirs != _our_version(kind):
-        return _other_version(kind, path, theirs)
+def _invalid_record(kind: type[R], path: Path, data: bytes, error: "ValidationError") -> StudyError:
+    version = _format_version(data)
+    if version is not None and version != _expected_version(kind):
+        return _other_version(kind, path, version)
     problem = error.errors()[0]
     if problem["type"] == "json_invalid":
         return StudyError(
@@ -226,10 +231,10 @@ def _wrong_record(kind: type[R], path: Path, data: bytes, error: "ValidationErro
 
 def _format_version(data: bytes) -> int | None:
     try:
-        found = orjson.loads(data)
+        document = orjson.loads(data)
     except orjson.JSONDecodeError:
         return None
-    version = found.get("format_version") if isinstance(found, dict) else None
+    version = document.get("format_version") if isinstance(document, dict) else None
     return version if isinstance(version, int) else None
 
 
@@ -247,13 +252,13 @@ def append_jsonl(path: Path, row: Any) -> None:
     """Append one object; a reader never sees half a line that was reported as written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as log:
-        log.write((b"" if _ends_whole(log) else b"\n") + _encode(row) + b"\n")
+        log.write((b"" if _ends_with_a_whole_line(log) else b"\n") + _encode(row) + b"\n")
         log.flush()
         os.fsync(log.fileno())
 
 
-def _ends_whole(log: IO[bytes]) -> bool:
-    """Whether nothing, or a whole line, comes before: a kill may have torn the last one."""
+def _ends_with_a_whole_line(log: IO[bytes]) -> bool:
+    """Whether the file is empty or its last line is whole: a kill may have torn it."""
     if log.seek(0, os.SEEK_END) == 0:
         return True
     log.seek(-1, os.SEEK_END)
@@ -305,14 +310,14 @@ def _encode(row: Any) -> bytes:
     return str(dump()).encode() if dump else msgspec.json.encode(row)
 
 
-class RunFolder:
-    """The one maker of paths inside a study folder."""
+class StudyFolder:
+    """The paths inside a study folder, which nothing else puts together."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @classmethod
-    def existing(cls, root: Path) -> "RunFolder":
+    def existing(cls, root: Path) -> "StudyFolder":
         """A study folder that must exist already."""
         if not root.is_dir():
             why = "that is a file" if root.exists() else "the folder does not exist"
@@ -325,7 +330,7 @@ class RunFolder:
 
     @property
     def planned(self) -> bool:
-        """Whether it is a study with trials of its own (else it holds foreign logs)."""
+        """Whether it is a study with trials of its own; else it holds foreign logs."""
         return self.plan_file.is_file()
 
     @property

@@ -1,4 +1,4 @@
-"""The only door to a language model: asked once, logged always, never paid twice.
+"""The only client of language models: asked once, logged always, never paid twice.
 
 Every call is appended to a log (calls.jsonl of a study) with the digest of what was asked,
 and the same question is answered from the log without a call. Answers may be demanded as
@@ -38,8 +38,8 @@ class ModelChoice(Struct, frozen=True):
     """Further tries after a transport fault or an answer that does not fit."""
 
 
-class Answer(Struct, frozen=True):
-    """What came back; one line of calls.jsonl."""
+class ModelAnswer(Struct, frozen=True):
+    """What a model answered; one line of calls.jsonl."""
 
     key: str
     """sha256 of model, parameters, messages and repeat: the same key is the same question."""
@@ -59,8 +59,8 @@ class Answer(Struct, frozen=True):
     """Why the model stopped."""
 
 
-class ModelDoor:
-    """Asks one model and keeps the log."""
+class ModelClient:
+    """Asks one model and appends every call to the log."""
 
     def __init__(
         self, choice: ModelChoice, calls: Path | None = None, budget_usd: float | None = None
@@ -69,33 +69,35 @@ class ModelDoor:
         self.choice = choice
         self.calls = calls
         self.budget_usd = budget_usd
-        self.known: dict[str, Answer] = {}
+        self._logged: dict[str, ModelAnswer] = {}
         for row in read_jsonl(calls) if calls else ():
-            self.known[row["key"]] = Answer(**row)
+            self._logged[row["key"]] = ModelAnswer(**row)
         self.spent_usd = 0.0
-        """Known cost of the calls made through this door, US dollars."""
-        self.asked: list[Answer] = []
-        """Every answer given through this door in order, those from the log included."""
+        """Known cost of the calls made through this client, US dollars."""
+        self.answers: list[ModelAnswer] = []
+        """Every answer given through this client in order, those from the log included."""
 
-    def ask(self, messages: Sequence[Message], repeat: int = 0, form: Any = None) -> Answer:
-        """One answer; from the log where it was asked before. `repeat` asks anew on purpose.
+    def ask(
+        self, messages: Sequence[Message], repeat: int = 0, response_format: Any = None
+    ) -> ModelAnswer:
+        """One answer; from the log where it was asked before. Another `repeat` asks anew on purpose.
 
         Raises ModelError when the model cannot be reached or the budget is spent.
         """
-        asked = [dict(message) for message in messages]
-        key = digest_json([self.choice.model, self.choice.params, asked, repeat])
-        if key in self.known:
-            self.asked.append(self.known[key])
-            return self.known[key]
+        plain = [dict(message) for message in messages]
+        key = digest_json([self.choice.model, self.choice.params, plain, repeat])
+        if key in self._logged:
+            self.answers.append(self._logged[key])
+            return self._logged[key]
         if self.budget_usd is not None and self.spent_usd >= self.budget_usd:
             raise ModelError(
                 f"the budget of ${self.budget_usd:g} is spent (${self.spent_usd:.2f});"
                 " raise it to go on: answers so far are kept"
             )
-        answer = self._call(key, asked, form)
+        answer = self._call(key, plain, response_format)
         self.spent_usd += answer.cost_usd or 0.0
-        self.known[key] = answer
-        self.asked.append(answer)
+        self._logged[key] = answer
+        self.answers.append(answer)
         if self.calls is not None:
             append_jsonl(self.calls, answer)
         return answer
@@ -105,24 +107,24 @@ class ModelDoor:
         kind: type[M],
         messages: Sequence[Message],
         check: Callable[[M], str | None] | None = None,
-    ) -> tuple[M, Answer]:
+    ) -> tuple[M, ModelAnswer]:
         """An answer that fits a record; `check` may refuse one with a reason that is sent back.
 
         Raises ModelError after the last try, with the last reason.
         """
-        talk = [dict(message) for message in messages]
+        conversation = [dict(message) for message in messages]
         reason = ""
         for _ in range(self.choice.retries + 1):
-            answer = self.ask(talk, form={"type": "json_object"})
+            answer = self.ask(conversation, response_format={"type": "json_object"})
             try:
-                value = kind.model_validate_json(_bare(answer.text))
+                value = kind.model_validate_json(_json_object(answer.text))
                 reason = (check(value) or "") if check else ""
             except ValidationError as error:
-                reason = _reason(error)
+                reason = _first_problem(error)
             else:
                 if not reason:
                     return value, answer
-            talk += [
+            conversation += [
                 {"role": "assistant", "content": answer.text},
                 {"role": "user", "content": f"That answer cannot be used: {reason}. Answer again."},
             ]
@@ -132,11 +134,11 @@ class ModelDoor:
             " retries, change a parameter or take another model"
         )
 
-    def _call(self, key: str, messages: list[dict[str, str]], form: Any) -> Answer:
+    def _call(self, key: str, messages: list[dict[str, str]], response_format: Any) -> ModelAnswer:
         litellm = _litellm()
         import openai
 
-        extra = {"response_format": form} if form else {}
+        extra = {"response_format": response_format} if response_format else {}
         try:
             reply = litellm.completion(
                 model=self.choice.model,
@@ -149,12 +151,12 @@ class ModelDoor:
                 **extra,
             )
         except litellm.exceptions.AuthenticationError as error:
-            raise ModelError(_line(self.choice.model, "refused the key", error)) from error
+            raise ModelError(_error_line(self.choice.model, "refused the key", error)) from error
         except (litellm.exceptions.APIError, openai.APIError) as error:
-            raise ModelError(_line(self.choice.model, "gave no answer", error)) from error
+            raise ModelError(_error_line(self.choice.model, "gave no answer", error)) from error
         usage = getattr(reply, "usage", None)
         choice = reply.choices[0]
-        return Answer(
+        return ModelAnswer(
             key=key,
             model=self.choice.model,
             text=choice.message.content or "",
@@ -183,23 +185,23 @@ def _price(litellm: Any, reply: Any, model: str) -> float | None:
     return float(litellm.completion_cost(completion_response=reply, model=model))
 
 
-def _line(model: str, what: str, error: Exception) -> str:
+def _error_line(model: str, what: str, error: Exception) -> str:
     return f"model {model!r} {what}: {' '.join(str(error).split())[:300]}"
 
 
-def _bare(text: str) -> str:
-    """The JSON inside an answer that may come in a code fence."""
+def _json_object(text: str) -> str:
+    """The JSON object inside an answer, which may come in a code fence or among words."""
     start, end = text.find("{"), text.rfind("}")
     return text[start : end + 1] if 0 <= start < end else text
 
 
-def _reason(error: ValidationError) -> str:
+def _first_problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     return f"{'.'.join(map(str, problem['loc'])) or 'the whole'}: {problem['msg']}"
 
 
 def as_data(name: str, value: Any) -> str:
-    """Foreign text, or JSON values that hold it, as delimited data: one line of JSON that cannot
-    close its own tag. Nothing in it is an instruction to the model."""
+    """Foreign text, or JSON values that hold it, as data between tags `name`: one line of JSON, which
+    cannot close its own tag. Nothing in it is an instruction to the model."""
     body = json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
     return f"<{name} json>\n{body}\n</{name}>"

@@ -19,5 +19,5 @@ def resolve(table: Mapping[str, str], name: str, what: str) -> Any:
         raise UsageError(f"unknown {what} {name!r}; choose one of {', '.join(sorted(table))}")
     try:
         return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
         raise UsageError(f"{what} {name!r} cannot be loaded from {target!r}: {error}") from error

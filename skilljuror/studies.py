@@ -38,7 +38,7 @@ TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
 """What a folder in Harbor task format must hold."""
 MAX_STUDY_BYTES = 1_000_000
 MAX_TRIAL_NAME = 200
-_TABLES: dict[str, type[Record]] = {
+_RECORDS: dict[str, type[Record]] = {
     "tasks": TaskEntry,
     "conditions": Condition,
     "contrast": Contrast,
@@ -48,7 +48,7 @@ _TABLES: dict[str, type[Record]] = {
 _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
-class _Loader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):
     """YAML without aliases, which can blow up, and without a silent choice between equal keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
@@ -75,7 +75,7 @@ def load_study(path: Path) -> StudyConfig:
     try:
         if path.stat().st_size > MAX_STUDY_BYTES:
             raise StudyError(f"{name}: larger than {MAX_STUDY_BYTES} bytes; is it a study file?")
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_StrictLoader)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         inside = f", such as {path / 'study.yaml'}" if (path / "study.yaml").is_file() else ""
@@ -86,7 +86,7 @@ def load_study(path: Path) -> StudyConfig:
         raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
     except yaml.YAMLError as error:
         raise StudyError(f"{name}: not YAML: {_one_line(error)}", file=name) from error
-    return _validated(raw, name)
+    return _validate(raw, name)
 
 
 def _one_line(error: yaml.YAMLError) -> str:
@@ -96,7 +96,7 @@ def _one_line(error: yaml.YAMLError) -> str:
     return f"{problem}{place}"
 
 
-def _validated(raw: Any, name: str) -> StudyConfig:
+def _validate(raw: Any, name: str) -> StudyConfig:
     if not isinstance(raw, dict):
         what = "nothing: the file is empty" if raw is None else f"a {type(raw).__name__}"
         raise StudyError(
@@ -108,19 +108,19 @@ def _validated(raw: Any, name: str) -> StudyConfig:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"])
         raise StudyError(
-            f"{name}: field {field!r}: {_said(problem)}",
+            f"{name}: field {field!r}: {_explain(problem)}",
             file=name,
             field=field,
         ) from error
 
 
-def _said(problem: ErrorDetails) -> str:
+def _explain(problem: ErrorDetails) -> str:
     """What is wrong with a field, and the mend."""
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "missing":
         return f"{problem['msg']}; add it"
     if kind == "extra_forbidden":
-        return _unknown(str(place[-1]), place)
+        return _unknown_field(str(place[-1]), place)
     if kind == "string_pattern_mismatch":
         return (
             f"{given!r} is no short name; use small letters, digits, '-' and '_', beginning with a"
@@ -133,8 +133,8 @@ def _said(problem: ErrorDetails) -> str:
     return f"{problem['msg']}, got {str(given)[:60]!r}"
 
 
-def _unknown(name: str, place: tuple[int | str, ...]) -> str:
-    record = StudyConfig if len(place) == 1 else _TABLES[str(place[0])]
+def _unknown_field(name: str, place: tuple[int | str, ...]) -> str:
+    record = StudyConfig if len(place) == 1 else _RECORDS[str(place[0])]
     near = get_close_matches(name, record.model_fields, n=1)
     guess = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown; {guess}known fields: {', '.join(record.model_fields)}"
@@ -144,7 +144,7 @@ def freeze(config: StudyConfig, base: Path) -> StudyPlan:
     """The plan of `config`, its paths taken relative to `base`. Raises StudyError."""
     _check_conditions(config)
     tasks = tuple(_planned_task(config, entry, base) for entry in config.tasks)
-    _refuse_twice((task.name for task in tasks), "task")
+    _refuse_duplicates((task.name for task in tasks), "task")
     return StudyPlan(
         skilljuror_version=__version__,
         config=config,
@@ -159,20 +159,21 @@ def changed_fields(before: StudyPlan, after: StudyPlan) -> list[str]:
     if before.config_digest == after.config_digest:
         return []
     old, new = before.config.model_dump(mode="json"), after.config.model_dump(mode="json")
-    found = list(_differences(old, new, ""))
-    olds = {task.name: task for task in before.tasks}
+    changed = list(_differing_fields(old, new, ""))
+    tasks_before = {task.name: task for task in before.tasks}
     for task in after.tasks:
-        if task.name in olds:
-            dumped = olds[task.name].model_dump(mode="json"), task.model_dump(mode="json")
-            found += _differences(*dumped, f"task {task.name}: ")
-    return found or ["plan.json was made by another version of skilljuror"]
+        if task.name in tasks_before:
+            old_task = tasks_before[task.name].model_dump(mode="json")
+            new_task = task.model_dump(mode="json")
+            changed += _differing_fields(old_task, new_task, f"task {task.name}: ")
+    return changed or ["plan.json was made by another version of skilljuror"]
 
 
-def _differences(before: Any, after: Any, place: str) -> Iterator[str]:
+def _differing_fields(before: Any, after: Any, place: str) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         gap = "" if not place or place.endswith(" ") else "."
         for key in sorted({*before, *after}):
-            yield from _differences(before.get(key), after.get(key), f"{place}{gap}{key}")
+            yield from _differing_fields(before.get(key), after.get(key), f"{place}{gap}{key}")
     elif before != after:
         yield place
 
@@ -193,7 +194,7 @@ def _substrate(task_dir: Path) -> tuple[str, str, str]:
 
 def _check_conditions(config: StudyConfig) -> None:
     names = [condition.name for condition in config.conditions]
-    _refuse_twice(names, "condition")
+    _refuse_duplicates(names, "condition")
     if config.contrast is None:
         return
     for side in ("treatment", "control"):
@@ -210,7 +211,7 @@ def _check_conditions(config: StudyConfig) -> None:
         )
 
 
-def _refuse_twice(names: Iterable[str], what: str) -> None:
+def _refuse_duplicates(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -223,19 +224,19 @@ def _planned_task(config: StudyConfig, entry: TaskEntry, base: Path) -> PlannedT
     name = _task_name(folder)
     _check_task(folder, entry)
     skills = _source(config, entry, base)
-    meta = _task_toml(folder)
+    meta = _read_task_toml(folder)
     _refuse_contaminated(config, folder)
     instruction, environment, verifier = _substrate(folder)
     return PlannedTask(
         name=name,
         path=entry.path,
         skills=skills,
-        attributes={**_attributes(meta), **entry.attributes},
+        attributes={**_metadata_attributes(meta), **entry.attributes},
         instruction_digest=instruction,
         environment_digest=environment,
         verifier_digest=verifier,
         source_digest=_source_digest(base / skills) if skills else "",
-        stripped=tuple(_baked_in(folder, meta)),
+        stripped=tuple(_baked_skills(folder, meta)),
     )
 
 
@@ -285,7 +286,7 @@ def _source(config: StudyConfig, entry: TaskEntry, base: Path) -> str:
     return ""
 
 
-def _task_toml(folder: Path) -> dict[str, Any]:
+def _read_task_toml(folder: Path) -> dict[str, Any]:
     path = folder / "task.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -293,13 +294,13 @@ def _task_toml(folder: Path) -> dict[str, Any]:
         raise StudyError(f"{path}: not TOML: {error}", file=str(path)) from error
 
 
-def _attributes(meta: dict[str, Any]) -> dict[str, str]:
+def _metadata_attributes(meta: dict[str, Any]) -> dict[str, str]:
     table = meta.get("metadata", {})
     pairs = table.items() if isinstance(table, dict) else ()
     return {key: str(value) for key, value in pairs if isinstance(value, str | int | float)}
 
 
-def _baked_in(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
+def _baked_skills(folder: Path, meta: dict[str, Any]) -> Iterator[str]:
     if (folder / "environment" / BAKED_SKILLS).exists():
         yield f"environment/{BAKED_SKILLS}"
     dockerfile = folder / "environment" / "Dockerfile"

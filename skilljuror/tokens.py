@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -38,6 +37,8 @@ def available(name: str = "o200k_base") -> bool:
 def tokenizer_name(name: str = "o200k_base") -> str:
     """What to write into a manifest: "o200k_base/tiktoken-x.y.z", or the estimator's name."""
     if available(name):
+        from importlib import metadata  # slow to load, and readers of logs count nothing
+
         return f"{name}/tiktoken-{metadata.version('tiktoken')}"
     return ESTIMATOR
 
@@ -47,17 +48,17 @@ def count(text: str, name: str = "o200k_base") -> int:
     encoder = _encoder(name)
     if encoder is None:
         return estimate(text)
-    return sum(len(encoder.encode_ordinary(part)) for part in _parts(text))
+    return sum(len(encoder.encode_ordinary(part)) for part in _encodable_parts(text))
 
 
-def _parts(text: str) -> Iterator[str]:
-    """The text, cut where blanks go on for too long."""
-    at = 0
+def _encodable_parts(text: str) -> Iterator[str]:
+    """The text, cut where blanks go on for too long for the tokenizer."""
+    start = 0
     if len(text) > LONG_BLANK:
         for blanks in _LONG_BLANK.finditer(text):
-            yield text[at : blanks.end()]
-            at = blanks.end()
-    yield text[at:]
+            yield text[start : blanks.end()]
+            start = blanks.end()
+    yield text[start:]
 
 
 def estimate(text: str) -> int:

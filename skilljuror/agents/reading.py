@@ -21,7 +21,7 @@ SETTING = re.compile(r"(?:[-*+]\s+)?([^\s:=|<>][^:=|<>]{1,69}?)\s*[:=]\s+(\S.*)"
 SENTENCE = re.compile(r"(?:^|[.;]\s+|[-*]\s+)([\w ,()-]{3,70}?) (?:is|are) (`[^`]+`)")
 MENTION = re.compile(r"(?:[\w.-]+/)*[\w.-]+\.(?:md|py)\b")
 COMMAND = re.compile(r"(?:\$ )?(python3 (\S+).*)")
-BLANK = re.compile(r"(\w+)[ \t]*=(?:[ \t]*None)?[ \t]*(?:#[ \t]*(.*))?")
+BLANK_SETTING = re.compile(r"(\w+)[ \t]*=(?:[ \t]*None)?[ \t]*(?:#[ \t]*(.*))?")
 STUB = re.compile(r"^def (\w+)\((\w*)[^\n]*\n(?:[ \t][^\n]*\n|\n)*?[ \t]+\.\.\.$", re.M)
 HELPER = re.compile(r"Helper implementation for `([^`]+)`")
 LONGEST = 1_000  # characters of a line that are searched for statements
@@ -31,16 +31,16 @@ Words = frozenset[str]
 @functools.cache
 def words(text: str) -> Words:
     """The words of a text that carry meaning, without their commonest endings."""
-    found = [one for one in re.findall(r"[a-z]+|\d+", text.lower()) if not STOP.fullmatch(one)]
-    return frozenset(re.sub(r"(?<=..)(ing|ed|es|(?<!s)s|e)$", "", word) for word in found)
+    kept = [word for word in re.findall(r"[a-z]+|\d+", text.lower()) if not STOP.fullmatch(word)]
+    return frozenset(re.sub(r"(?<=..)(ing|ed|es|(?<!s)s|e)$", "", word) for word in kept)
 
 
-def share(part: Words, whole: Words) -> float:
+def overlap(part: Words, whole: Words) -> float:
     """How much of `part` occurs in `whole`, 0 to 1; 0 for an empty part."""
     return len(part & whole) / len(part) if part else 0.0
 
 
-class Fact(NamedTuple):
+class Statement(NamedTuple):
     """Something a text states: a name, what it is about, the headings above, the value, its line."""
 
     name: Words
@@ -50,7 +50,7 @@ class Fact(NamedTuple):
     line: int
 
 
-class Need(NamedTuple):
+class Blank(NamedTuple):
     """Something left blank in a file: a setting with a hint, or a function without a body."""
 
     file: str
@@ -61,13 +61,15 @@ class Need(NamedTuple):
     @property
     def allowed(self) -> list[str]:
         """The values that the hint lets one choose from; empty when it names none."""
-        return [one.strip() for one in self.hint.partition("one of:")[2].split(",") if one.strip()]
+        choices = (choice.strip() for choice in self.hint.partition("one of:")[2].split(","))
+        return [choice for choice in choices if choice]
 
     def fit(self, value: str) -> str | None:
         """The value in the shape the blank asks for, or None when it cannot have it."""
         if self.allowed:
-            held = [one for one in self.allowed if words(one) <= words(value)]
-            return next((one for one in held if one == value.lower()), held[0] if held else None)
+            held = [choice for choice in self.allowed if words(choice) <= words(value)]
+            exact = value.lower()
+            return exact if exact in held else held[0] if held else None
         number = re.search(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", value.replace(",", ""))
         return (number[0] if number else None) if self.hint.startswith("number") else value
 
@@ -78,14 +80,14 @@ class Page:
     def __init__(self, path: str) -> None:
         self.path, self.is_code = path, path.endswith(".py")
         self.seen: dict[int, str] = {}
-        self.facts: list[Fact] = []
+        self.statements: list[Statement] = []
         self.commands: list[tuple[str, str, Words]] = []  # command, its script, words around it
         self.blocks: dict[str, str] = {}  # announced path or defined function -> complete code
 
     def add(self, lines: dict[int, str], whole: bool = False) -> None:
         """Take in printed lines by number; `whole` says that they are all of the file."""
         self.seen |= lines
-        self.facts, self.commands = [], []
+        self.statements, self.commands = [], []
         numbers = enumerate(sorted(self.seen))
         for _, run in itertools.groupby(numbers, lambda pair: pair[1] - pair[0]):
             self.scan([number for _, number in run])
@@ -117,10 +119,12 @@ class Page:
             ruled = bool(row) and not "".join(row).strip("-: ")
             header, before = (before if ruled else header) if row else [], row
             for name, about, value in (
-                rows([] if ruled else header, row) if row else statements(line)
+                rows([] if ruled else header, row) if row else statements_in(line)
             ):
-                fact = Fact(words(name), words(about), headings, bare(value), number)
-                self.facts.append(fact)
+                statement = Statement(
+                    words(name), words(about), headings, plain_value(value), number
+                )
+                self.statements.append(statement)
 
     def keep_code(self, headings: tuple[str, ...], code: str) -> None:
         """Keep a complete code block by the path its heading announces, or by its functions."""
@@ -147,14 +151,14 @@ def rows(header: list[str], row: list[str]) -> Iterator[tuple[str, str, str]]:
         yield row[0], title if len(row) > 2 else "", cell
 
 
-def statements(text: str) -> Iterator[tuple[str, str, str]]:
+def statements_in(text: str) -> Iterator[tuple[str, str, str]]:
     """`name: value`, `name = value` and "name is `value`"; "for", "of", "in" begin the about."""
     for match in filter(None, [SETTING.match(text), *SENTENCE.finditer(text)]):
         name, _, about = re.sub(r" (?:for|of|in) ", "\0", match[1], count=1).partition("\0")
         yield name, about, match[2]
 
 
-def bare(value: str) -> str:
+def plain_value(value: str) -> str:
     """A value without the prose around it: its first code span, else up to the first aside."""
     span = re.search(r"`([^`]+)`", value)
     return span[1] if span else re.split(r" \(|[,;.] |  #", value)[0].strip(" *_.,\"'")
@@ -167,21 +171,21 @@ def mentions(text: str) -> list[str]:
 
 def commands(text: str) -> list[str]:
     """Lines of a text that are commands."""
-    found = (COMMAND.fullmatch(line.strip()) for line in text.splitlines())
-    return [one[1] for one in found if one]
+    matches = (COMMAND.fullmatch(line.strip()) for line in text.splitlines())
+    return [match[1] for match in matches if match]
 
 
-def blanks(file: str, text: str) -> list[Need]:
+def blanks(file: str, text: str) -> list[Blank]:
     """What a file leaves blank: settings without a value and functions without a body."""
-    lines = [BLANK.fullmatch(line) for line in text.splitlines()]
-    found = [Need(file, one[1], one[2] or "") for one in lines if one]
-    return found + [Need(file, one[1], one[2], code=True) for one in STUB.finditer(text)]
+    lines = [BLANK_SETTING.fullmatch(line) for line in text.splitlines()]
+    settings = [Blank(file, match[1], match[2] or "") for match in lines if match]
+    return settings + [Blank(file, stub[1], stub[2], code=True) for stub in STUB.finditer(text)]
 
 
-def filled(text: str, need: Need, value: str) -> str:
+def filled(text: str, blank: Blank, value: str) -> str:
     """The text of a file with one blank filled in."""
-    if need.code:
-        return STUB.sub(lambda stub: value if stub[1] == need.key else stub[0], text)
-    quoted = need.file.endswith(".py") and not need.hint.startswith("number")
-    line = f"{need.key} = {json.dumps(value) if quoted else value}"
-    return re.sub(rf"^{need.key}[ \t]*=.*$", lambda _: line, text, flags=re.M)
+    if blank.code:
+        return STUB.sub(lambda stub: value if stub[1] == blank.key else stub[0], text)
+    quoted = blank.file.endswith(".py") and not blank.hint.startswith("number")
+    line = f"{blank.key} = {json.dumps(value) if quoted else value}"
+    return re.sub(rf"^{blank.key}[ \t]*=.*$", lambda _: line, text, flags=re.M)

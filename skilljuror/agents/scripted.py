@@ -39,10 +39,10 @@ SHOWN, SECONDS = 16_000, 20  # characters kept of one output; wall clock of one 
 CUT = "characters not shown]"
 Words = frozenset[str]
 Answer = tuple[float, str, str]  # score, value, place
-words, share = reading.words, reading.share
+words, overlap = reading.words, reading.overlap
 
 
-class Log:
+class TrajectoryLog:
     """The trajectory, written whole after every step so that a killed run leaves a valid one."""
 
     def __init__(self, folder: Path) -> None:
@@ -87,10 +87,10 @@ class Log:
         return text, done.returncode
 
 
-class Agent:
+class ScriptedAgent:
     """The policy. All it may use of a Skill is in `pages`, which hold only logged output."""
 
-    def __init__(self, log: Log, task: str, skills: Path, seed: int) -> None:
+    def __init__(self, log: TrajectoryLog, task: str, skills: Path, seed: int) -> None:
         self.log, self.task, self.skills = log, task, skills
         self.rng = rng = random.Random(seed)
         self.context = rng.randrange(8_000, 28_001, 1_000)  # characters it will read
@@ -104,10 +104,10 @@ class Agent:
         self.pages: dict[str, reading.Page] = {}
         self.long: list[reading.Page] = []  # not yet searched
         self.known: list[str] = []
-        self.needs: list[reading.Need] = []
+        self.blanks_left: list[reading.Blank] = []
         self.drafts: dict[str, str] = {}
-        self.guesses: dict[reading.Need, str] = {}
-        self.refuted: set[tuple[reading.Need, str]] = set()
+        self.guesses: dict[reading.Blank, str] = {}
+        self.refuted: set[tuple[reading.Blank, str]] = set()
         self.orders = reading.commands(task)
         quoted = words(" ".join(re.findall(r"`([^`.]+)`", task)))
         self.goal = dict.fromkeys(words(task), 0.4) | dict.fromkeys(quoted, 0.8)
@@ -119,12 +119,12 @@ class Agent:
         self.study(self.lookups)
         self.produce()
         for _ in range(2):
-            if not self.doubts():
+            if not self.check_result():
                 break
             self.context = max(self.context, 6_000)
             self.study(3)
             self.produce()
-        unsure = [need.key for need in self.missing()]
+        unsure = [blank.key for blank in self.missing()]
         self.log.say("agent", f"Done. Not sure of: {', '.join(unsure) or 'nothing'}.")
 
     def look(self) -> None:
@@ -139,32 +139,32 @@ class Agent:
             text, _ = self.log.run(why, f"ls -R {shlex.quote(str(self.skills))}")
             for folder, _, names in (part.partition(":\n") for part in text.split("\n\n")):
                 self.known += [f"{folder}/{name}" for name in names.split("\n") if "." in name]
-            self.read(*self.best())
+            self.read(*self.most_promising())
         for name in self.inputs:
             form = name.endswith((".py", ".ini"))
             show = "cat" if form else "head -n 4"
             text, _ = self.log.run(f"The task names {name}.", f"{show} {name}")
-            found = reading.blanks(name, text) if form else []
-            self.needs += found
-            self.drafts |= {name: text} if found else {}
+            blanks = reading.blanks(name, text) if form else []
+            self.blanks_left += blanks
+            self.drafts |= {name: text} if blanks else {}
 
     def study(self, lookups: int) -> None:
         """Open the most promising place until nothing is missing or the budget is spent."""
         while lookups > 0 and self.context > 0 and self.places and self.missing():
             if self.searches and self.long:
                 self.search(self.long.pop())
-            self.read(*self.best())
+            self.read(*self.most_promising())
             lookups -= 1
 
-    def best(self) -> tuple[str, int]:
+    def most_promising(self) -> tuple[str, int]:
         """The most promising place."""
-        return max(self.places, key=lambda place: (self.pull(self.places[place]), place))
+        return max(self.places, key=lambda place: (self.promise_of(self.places[place]), place))
 
-    def pull(self, place: tuple[float, Words, str]) -> float:
+    def promise_of(self, place: tuple[float, Words, str]) -> float:
         """How promising a place is: its base, and how the words that lead to it fit the task."""
-        return place[0] + self.aim(place[1]) * math.sqrt(len(place[1]))
+        return place[0] + self.relevance(place[1]) * math.sqrt(len(place[1]))
 
-    def aim(self, topic: Words, known: Words = frozenset()) -> float:
+    def relevance(self, topic: Words, known: Words = frozenset()) -> float:
         """How much of a topic is what the task is about, or known to be meant, 0 to 1."""
         weights = [1.0 if word in known else self.goal.get(word, 0.0) for word in topic]
         return sum(weights) / max(1, len(weights))
@@ -180,107 +180,111 @@ class Agent:
         self.context -= len(text)
         page = self.pages.setdefault(path, reading.Page(path))
         page.add(dict(enumerate(lines, first)), whole and not cut)
-        self.follow(lines, self.short(path))
+        self.note_mentions(lines, self.short_path(path))
         after = first + len(lines)
         if (cut or (not whole and len(lines) == self.window)) and after not in page.seen:
-            why = f"{self.short(path)} goes on after line {after - 1}."
+            why = f"{self.short_path(path)} goes on after line {after - 1}."
             self.places[path, after] = (self.patience, cue, why)
             self.long += [page] if first == 1 else []
 
     def search(self, page: reading.Page) -> None:
         """Search a long file for what is missing, and note the places of the hits."""
-        wanted = "|".join(sorted({word for need in self.missing() for word in words(need.key)}))
-        why = f"{self.short(page.path)} is long: search it for what I miss."
+        wanted = "|".join(sorted({word for blank in self.missing() for word in words(blank.key)}))
+        why = f"{self.short_path(page.path)} is long: search it for what I miss."
         text, _ = self.log.run(
             why, f"grep -n -i -E '{wanted}' {shlex.quote(page.path)} | head -n 40"
         )
-        hits = {int(one): line for one, line in re.findall(r"^(\d+):(.*)$", text, re.M)}
+        hits = {int(number): line for number, line in re.findall(r"^(\d+):(.*)$", text, re.M)}
         self.context -= len(text)
         for number in sorted(hits.keys() - page.seen.keys()):
             place = (page.path, number // 40 * 40 + 1)
-            why = f"Line {number} of {self.short(page.path)} may say it."
+            why = f"Line {number} of {self.short_path(page.path)} may say it."
             self.places[place] = (self.patience, words(hits[number]), why)
         page.add(hits)
 
-    def follow(self, lines: Iterable[str], source: str, base: float = 0.0) -> None:
+    def note_mentions(self, lines: Iterable[str], source: str, base: float = 0.0) -> None:
         """Note the files that lines mention; a file is as promising as the words around its name."""
         for line in lines:
-            mentions = tuple("/" + one.lstrip("./") for one in reading.mentions(line))
+            mentions = tuple("/" + path.lstrip("./") for path in reading.mentions(line))
             for path in self.known if mentions else []:
                 if path.endswith(mentions) and path not in self.pages:
                     why = f"{source} says: {line.strip()[:160]}"
                     place = (base - path.endswith(".py"), words(line), why)
                     self.places[path, 1] = max(
-                        self.places.get((path, 1), place), place, key=self.pull
+                        self.places.get((path, 1), place), place, key=self.promise_of
                     )
 
-    def short(self, path: str) -> str:
+    def short_path(self, path: str) -> str:
         """A path as seen from the skills folder."""
         return path.removeprefix(f"{self.skills}/")
 
-    def wanted(self) -> list[reading.Need]:
+    def wanted(self) -> list[reading.Blank]:
         """All that has to be known: the blanks, else a helper and what goes into its blanks."""
         if self.orders or self.drafts:
-            return self.needs
-        helper = self.helper()
+            return self.blanks_left
+        helper = self.find_helper()
         labels = re.findall(r"<(?!input|output)([^<>]+)>", helper[0]) if helper else ["scripts"]
-        return [reading.Need("", label) for label in labels]
+        return [reading.Blank("", label) for label in labels]
 
-    def missing(self) -> list[reading.Need]:
+    def missing(self) -> list[reading.Blank]:
         """What no text read so far answers well enough."""
-        return [need for need in self.wanted() if self.choose(need)[0] < self.sure]
+        return [blank for blank in self.wanted() if self.choose(blank)[0] < self.sure]
 
-    def choose(self, need: reading.Need) -> Answer:
+    def choose(self, blank: reading.Blank) -> Answer:
         """The best answer read so far, or a guess with score 0."""
-        best = (0.0, self.guess(need), "a guess")
+        best = (0.0, self.guess(blank), "a guess")
         for page in self.pages.values():
-            if need.code and need.key in page.blocks:
-                best = (2.0, page.blocks[need.key], self.short(page.path))
-            for fact in page.facts if not need.code else []:
-                score = self.score(words(need.key), fact)
-                value = need.fit(fact.value) if score > best[0] else None
-                if value is not None and (need, value) not in self.refuted:
-                    best = (score, value, f"{self.short(page.path)}:{fact.line}")
+            if blank.code and blank.key in page.blocks:
+                best = (2.0, page.blocks[blank.key], self.short_path(page.path))
+            for statement in page.statements if not blank.code else []:
+                score = self.score(words(blank.key), statement)
+                value = blank.fit(statement.value) if score > best[0] else None
+                if value is not None and (blank, value) not in self.refuted:
+                    best = (score, value, f"{self.short_path(page.path)}:{statement.line}")
         return best
 
-    def guess(self, need: reading.Need) -> str:
+    def guess(self, blank: reading.Blank) -> str:
         """Something plausible for want of knowledge; the same each time."""
-        if need not in self.guesses:
-            naive = f"def {need.key}({need.hint}):\n    return {need.hint}"
-            usual = need.allowed or ["0", "1", "2", "3", "10", "100"]
-            self.guesses[need] = naive if need.code else self.rng.choice(usual)
-        return self.guesses[need]
+        if blank not in self.guesses:
+            naive = f"def {blank.key}({blank.hint}):\n    return {blank.hint}"
+            usual = blank.allowed or ["0", "1", "2", "3", "10", "100"]
+            self.guesses[blank] = naive if blank.code else self.rng.choice(usual)
+        return self.guesses[blank]
 
-    def score(self, key: Words, fact: reading.Fact) -> float:
-        """How well a fact's name fits the need, and what it is about fits the task."""
-        held = 0.7 * share(key, fact.name) + 0.3 * share(key, fact.name | fact.about)
-        named = share(fact.name, key)
+    def score(self, key: Words, statement: reading.Statement) -> float:
+        """How well a statement's name fits the blank, and what it is about fits the task."""
+        held = 0.7 * overlap(key, statement.name) + 0.3 * overlap(
+            key, statement.name | statement.about
+        )
+        named = overlap(statement.name, key)
         if held < 0.5 or named < 0.5:
             return 0.0
-        *outer, inner = (self.aim(words(one)) for one in ("", *fact.headings))
+        *outer, inner = (self.relevance(words(title)) for title in ("", *statement.headings))
         topic = 0.7 * inner + 0.3 * max(outer, default=0.0)
         fit = 0.6 * held + 0.4 * named
-        if not fact.about:
+        if not statement.about:
             return fit + 0.35 * topic
-        about = self.aim(fact.about, key)
+        about = self.relevance(statement.about, key)
         return fit + (0.5 * about + 0.1 * topic if about else -0.6)
 
-    def helper(self, checks: bool = False) -> tuple[str, str] | None:
+    def find_helper(self, checks: bool = False) -> tuple[str, str] | None:
         """The runnable command that fits the task best, as (command, script)."""
-        found = [
-            (self.aim(cue), command, script)
+        candidates = [
+            (self.relevance(cue), command, script)
             for page in self.pages.values()
             for command, script, cue in page.commands
-            if ("check" in script) == checks and self.source(script) and self.named(command)
+            if ("check" in script) == checks
+            and self.script_source(script)
+            and self.fits_task(command)
         ]
-        return max(found)[1:] if found else None
+        return max(candidates)[1:] if candidates else None
 
-    def named(self, command: str) -> bool:
+    def fits_task(self, command: str) -> bool:
         """Whether the command's own words, not its blanks and options, occur in the task."""
         own = re.sub(r"python3|scripts/|\.py|check|<[^>]*>|--\S+", " ", command)
-        return self.aim(words(own)) > 0
+        return self.relevance(words(own)) > 0
 
-    def source(self, script: str) -> str | None:
+    def script_source(self, script: str) -> str | None:
         """Where a helper is: its path as listed, or its code as far as it was read whole."""
         listed = [path for path in self.known if path.endswith("/" + script)]
         read = [
@@ -291,15 +295,15 @@ class Agent:
         ]
         return next(iter([*listed, *read]), None)
 
-    def help(self, command: str, script: str, why: str) -> tuple[str, int]:
+    def run_helper(self, command: str, script: str, why: str) -> tuple[str, int]:
         """Run a helper, its blanks filled in; code that stands in a document is copied out first."""
-        source = self.source(script) or ""
+        source = self.script_source(script) or ""
         if "\n" in source:
             copy = f'"$HOME"/{Path(script).name}'
             text = f"cat > {copy} <<'END_OF_CODE'\n{source}\nEND_OF_CODE"
             self.log.run(f"The code of {script} stands in the text: copy it out.", text)
             source = copy
-        line = re.sub(r"<([^<>]+)>", lambda one: shlex.quote(self.argument(one[1])), command)
+        line = re.sub(r"<([^<>]+)>", lambda label: shlex.quote(self.argument(label[1])), command)
         return self.log.run(why, line.replace(script, source, 1))
 
     def argument(self, label: str) -> str:
@@ -307,17 +311,19 @@ class Agent:
         kind, _, rest = label.partition(" ")
         files: list[str] = {"input": self.inputs, "output": self.outputs}.get(kind, [])
         if not files:
-            return self.choose(reading.Need("", label))[1]
-        return max(files, key=lambda name: share(words(rest), words(name)))
+            return self.choose(reading.Blank("", label))[1]
+        return max(files, key=lambda name: overlap(words(rest), words(name)))
 
     def produce(self) -> None:
         """Fill in what was left blank, and run what makes the outputs."""
         for name, draft in self.drafts.items():
             text, reasons = draft, []
-            for need in (one for one in self.needs if one.file == name):
-                score, value, place = self.choose(need)
-                reasons.append(f"{need.key} from {place} ({score:.2f})")
-                text = reading.filled(text, need, value)
+            for blank in self.blanks_left:
+                if blank.file != name:
+                    continue
+                score, value, place = self.choose(blank)
+                reasons.append(f"{blank.key} from {place} ({score:.2f})")
+                text = reading.filled(text, blank, value)
             why = f"Fill in {name}: {'; '.join(reasons)}."
             self.log.run(why, f"cat > {name} <<'END_OF_FILE'\n{text}END_OF_FILE")
         for order in self.orders:
@@ -327,17 +333,17 @@ class Agent:
 
     def hand_in(self) -> None:
         """Make the output by the helper that fits, else hand in the input as it is."""
-        helper = self.helper()
+        helper = self.find_helper()
         if helper:
-            self.help(*helper, "This helper fits the task best.")
+            self.run_helper(*helper, "This helper fits the task best.")
         elif self.inputs and self.outputs:
             copy = f"cp {self.inputs[0]} {self.outputs[0]}"
             self.log.run("I found no helper: hand in the input as it is.", copy)
 
-    def doubts(self) -> bool:
+    def check_result(self) -> bool:
         """Look at the result, perhaps read again and check; whether an answer changed."""
         wanted = self.wanted()
-        before = [self.choose(need) for need in wanted]
+        before = [self.choose(blank) for blank in wanted]
         results = " ".join(self.outputs or self.drafts)
         _, status = self.log.run("See what came out.", f"head -n 4 {results}")
         sources = [place.rpartition(":") for _, _, place in before if ":" in place]
@@ -346,29 +352,31 @@ class Agent:
             place = (f"{self.skills}/{path}", max(1, int(line) - 20))
             self.places[place] = (0.0, words(""), f"Read again around {path}:{line} to be sure.")
             self.read(*place)
-        check = self.helper(checks=True) if self.checks and not status else None
+        check = self.find_helper(checks=True) if self.checks and not status else None
         if check:
-            said, _ = self.help(*check, "Check the result.")
+            said, _ = self.run_helper(*check, "Check the result.")
             for line in said.splitlines():
-                self.take_back(line, zip(wanted, before, strict=True))
-        return [one[1] for one in before] != [self.choose(need)[1] for need in self.wanted()]
+                self.refute(line, zip(wanted, before, strict=True))
+        return [answer[1] for answer in before] != [
+            self.choose(blank)[1] for blank in self.wanted()
+        ]
 
-    def take_back(self, said: str, answers: Iterable[tuple[reading.Need, Answer]]) -> None:
+    def refute(self, said: str, answers: Iterable[tuple[reading.Blank, Answer]]) -> None:
         """Believe a check: an answer it calls wrong is refuted, a file it names is worth opening."""
         if not re.search(r"wrong|fail", said, re.I):
             return
-        self.follow([said], "The check", base=2.0)
-        for need, (_, value, _) in answers:
-            if words(need.key) <= words(said):
-                self.refuted.add((need, value))
+        self.note_mentions([said], "The check", base=2.0)
+        for blank, (_, value, _) in answers:
+            if words(blank.key) <= words(said):
+                self.refuted.add((blank, value))
 
 
 def offered(skills: Path) -> Iterator[tuple[str, str, str]]:
     """(name, description, location) of every Skill, from its frontmatter."""
     for path in sorted(skills.glob("*/SKILL.md")):
         head = path.read_text(encoding="utf-8").split("\n---")[0]
-        told = re.search(r"^description:\s*(?:[>|]-?\s*)?(.*(?:\n[ \t]+.*)*)", head, re.M)
-        description = " ".join(told[1].split()).strip("\"'") if told else ""
+        match = re.search(r"^description:\s*(?:[>|]-?\s*)?(.*(?:\n[ \t]+.*)*)", head, re.M)
+        description = " ".join(match[1].split()).strip("\"'") if match else ""
         yield path.parent.name, description, str(path)
 
 
@@ -378,14 +386,14 @@ def main() -> None:
     for name, kind in (("instruction", Path), ("logs", Path), ("skills", Path), ("seed", int)):
         parser.add_argument(f"--{name}", type=kind, required=True)
     options = parser.parse_args()
-    log, task = Log(options.logs), options.instruction.read_text(encoding="utf-8")
-    agent = Agent(log, task, options.skills, options.seed)
+    log, task = TrajectoryLog(options.logs), options.instruction.read_text(encoding="utf-8")
+    agent = ScriptedAgent(log, task, options.skills, options.seed)
     listing = []
     for name, description, location in offered(options.skills):
-        told = {"name": name, "description": description, "location": location}
+        fields = {"name": name, "description": description, "location": location}
         listing += [
             "  <skill>",
-            *(f"    <{key}>{text}</{key}>" for key, text in told.items()),
+            *(f"    <{key}>{text}</{key}>" for key, text in fields.items()),
             "  </skill>",
         ]
         why = f"The description of {name} fits the task."

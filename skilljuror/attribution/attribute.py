@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.classes import class_of
 from skilljuror.attribution.evidence.error_messages import says_file_missing
 from skilljuror.attribution.evidence.line_index import LineRanges
 from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
@@ -32,10 +31,11 @@ from skilljuror.attribution.resolution.skill_catalog import (
     SkillCatalog,
     bare_skill_name,
 )
-from skilljuror.attribution.resolution.skill_discovery import discover_catalog, home_folder
+from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
+from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
 _LAST = 2**31 - 1
@@ -59,7 +59,7 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     resource's text is learned when the log shows the whole of it.
     """
     catalog = discover_catalog(trajectory, manifest)
-    gathered = build_run_context(trajectory, catalog, manifest, home_folder(trajectory, catalog))
+    gathered = build_run_context(trajectory, catalog, manifest)
     findings = [one for message in trajectory.messages for one in message_events(message, gathered)]
     screens = SharedScreens.of(gathered.analysed_calls)
     for analysed in gathered.analysed_calls:
@@ -116,7 +116,7 @@ def _claimed(
             shown = ReadEvidence("none", None, output.ok, note=resolved.access.note)
         if shown.witness == "both" and analysed.number in run.sources.get(resolved.key, ()):
             shown = replace(shown, witness="command")
-        if shown.witness != "both" and _unproven(resolved, parts, output):
+        if shown.witness != "both" and _unproven(resolved, parts, output, known=run.catalog.known):
             continue
         if shown.note == DISAGREE and shown.exposed == "none" and _only_guessed(resolved):
             continue
@@ -137,11 +137,14 @@ def _unseen_listing(resolved: ResolvedAccess) -> bool:
     return access.kind == "list" and access.via == "shell" and not access.shown
 
 
-def _unproven(resolved: ResolvedAccess, parts: Segments, output: CallOutput) -> bool:
-    """Whether a claim that is a guess lacks its proof: a path known in part, or one that a glob
-    may have meant although the output names each of its files and not this one."""
+def _unproven(
+    resolved: ResolvedAccess, parts: Segments, output: CallOutput, *, known: bool
+) -> bool:
+    """Whether an access that is a guess lacks its proof: a path known in part, or one that a glob
+    may have meant although the output names each of its files and not this one. Where no manifest
+    is known a guess is a file that the output names."""
     if resolved.access.needs_evidence:
-        return True
+        return known
     guessed = (
         resolved.access.glob and resolved.access.kind == "read" and resolved.order not in parts
     )

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from skilljuror.attribution.evidence.line_index import ResourceKey
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
-from skilljuror.models.knowledge import MappedUnit, Place
+from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.models.trajectory import Trajectory
 
 _SHOWING = frozenset({"activate", "read", "search"})
@@ -45,7 +45,7 @@ def expose(
     and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
     `skills` are the folder names of the variant's; without them each lies at the top.
     """
-    placed: dict[ResourceKey, list[tuple[str, Place]]] = {}
+    placed: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
     for one in units:
         if place := one.places.get(variant):
             resource = _resource_of(place.file, skills)
@@ -88,5 +88,5 @@ def _resource_of(file: str, skills: Collection[str]) -> ResourceKey:
     return skill, path
 
 
-def _overlaps(place: Place, event: ResourceEvent) -> bool:
+def _overlaps(place: UnitLocation, event: ResourceEvent) -> bool:
     return any(first <= place.end and place.start <= last for first, last in event.lines or ())

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
 from skilljuror.attribution.evidence.output_segments import Segment, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
@@ -16,9 +15,9 @@ from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.resolver import AccessResolver, ResolvedAccess
 from skilljuror.attribution.resolution.resource_names import learn_linked_names, learn_listed_names
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog, bare_skill_name
-from skilljuror.attribution.resolution.skill_discovery import working_folder
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.resource_class import is_root
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 _MOST = 400_000
 SKILL_BODY_HEAD = "Base directory for this skill: "
@@ -28,8 +27,8 @@ class AnalysedCall(Struct):
     """A call with what it claims."""
 
     step: Step
-    call: Call
-    result: Result | None
+    call: ToolCall
+    result: ToolResult | None
     """Its answer; for keystrokes the screen that several calls share."""
     resolved_accesses: list[ResolvedAccess]
     accesses: list[Access]
@@ -71,7 +70,7 @@ class RunContext(Struct):
 
 
 def build_run_context(
-    trajectory: Trajectory, catalog: SkillCatalog, manifest: SkillManifest | None, home: str | None
+    trajectory: Trajectory, catalog: SkillCatalog, manifest: SkillManifest | None
 ) -> RunContext:
     """Read the calls of a run; learn names and texts of resources where no manifest has them."""
     texts = {
@@ -80,16 +79,16 @@ def build_run_context(
         if one.text is not None
     }
     found = RunContext(catalog, LineIndex.of(sorted(texts.items())), texts=texts)
-    found.cwd = working_folder(trajectory)
+    found.cwd = trajectory.cwd
     found.bodies = {
         message.call_id: message
         for message in trajectory.messages
         if message.kind == "skill_body" and message.call_id
     }
-    _read_calls(trajectory, found, home)
+    _read_calls(trajectory, found)
     if not catalog.known:
         _learn(found)
-        resolver = AccessResolver(catalog, found.cwd, home, FileCopies(catalog))
+        resolver = AccessResolver(catalog, found.cwd, trajectory.home, FileCopies(catalog))
         for analysed in found.analysed_calls:
             if analysed.accesses:
                 analysed.resolved_accesses = resolver.resolve(
@@ -98,9 +97,9 @@ def build_run_context(
     return found
 
 
-def _read_calls(trajectory: Trajectory, found: RunContext, home: str | None) -> None:
-    copies, keeps = FileCopies(found.catalog), _keeps_folder(trajectory)
-    resolver = AccessResolver(found.catalog, found.cwd, home, copies, keeps_folder=keeps)
+def _read_calls(trajectory: Trajectory, found: RunContext) -> None:
+    copies, keeps = FileCopies(found.catalog), trajectory.traits.keeps_folder
+    resolver = AccessResolver(found.catalog, found.cwd, trajectory.home, copies, keeps_folder=keeps)
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
         for call, result in _answers(step):
@@ -120,7 +119,7 @@ _BASE = re.compile(
 )
 
 
-def _learn_skill(name: str, result: Result | None, catalog: SkillCatalog) -> None:
+def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """A skill that a tool loaded, and where it lies if the answer says so."""
     base = _BASE.search(result.text[:_MOST]) if result and "Base directory" in result.text else None
     folder = base[1].strip().rstrip("/") if base else ""
@@ -131,16 +130,7 @@ def _learn_skill(name: str, result: Result | None, catalog: SkillCatalog) -> Non
         catalog.add_skill(name)
 
 
-_NEW_SHELLS = ("codex", "mini", "gemini")
-
-
-def _keeps_folder(trajectory: Trajectory) -> bool:
-    """Whether the agent's commands share one shell."""
-    names = (trajectory.format, trajectory.agent or "")
-    return not any(name.startswith(_NEW_SHELLS) for name in names)
-
-
-def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
+def _answers(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
     """The calls of a step; keystrokes sent together share the screen that answers the last."""
     shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
     for call in step.calls:
@@ -148,7 +138,7 @@ def _answers(step: Step) -> Iterator[tuple[Call, Result | None]]:
         yield call, shared if together else call.result
 
 
-def _polled(call: Call, step: Step, running: dict[tuple[str, str], AnalysedCall]) -> bool:
+def _polled(call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]) -> bool:
     """What a poll brings belongs to the command it polls, where that is known."""
     analysed = running.get((step.agent, call.command or ""))
     if analysed is not None:

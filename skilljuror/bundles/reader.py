@@ -1,6 +1,5 @@
 """Load a bundle: a folder of skills, one skill's folder, or a zip file of either."""
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +10,9 @@ from skilljuror.bundles.folder import read_folder
 from skilljuror.bundles.limits import check_name
 from skilljuror.bundles.skills import find_skills, skill_issues
 from skilljuror.errors import BundleError
-from skilljuror.knowledge.classes import is_root_name
+from skilljuror.knowledge.markdown.headings import slug
 from skilljuror.models.bundle import Blob, Bundle, BundleIssue
+from skilljuror.models.resource_class import is_root_name
 
 
 def load_bundle(
@@ -39,7 +39,7 @@ def load_bundle(
         check_name(folder, str(path))
         files = {f"{folder}/{inner}": blob for inner, blob in files.items()}
         issues = [_moved(issue, folder) for issue in issues]
-    return make_bundle(name or slug(label), files, str(path), issues if inspect else None)
+    return make_bundle(name or source_slug(label), files, str(path), issues if inspect else None)
 
 
 def make_bundle(
@@ -60,9 +60,9 @@ def make_bundle(
     return Bundle(name, ordered, skills, source, tuple(found))
 
 
-def slug(text: str) -> str:
+def source_slug(text: str) -> str:
     """A name for a source: lower-case letters, digits and single hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].rstrip("-") or "source"
+    return slug(text, 64, "source")
 
 
 def _moved(issue: BundleIssue, folder: str) -> BundleIssue:

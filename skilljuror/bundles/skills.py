@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from skilljuror.bundles.limits import MAX_NAME
-from skilljuror.knowledge.classes import is_root_name
 from skilljuror.knowledge.markdown.frontmatter import (
     frontmatter_end,
     parse_frontmatter,
@@ -12,6 +11,7 @@ from skilljuror.knowledge.markdown.frontmatter import (
 )
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob, BundleIssue, Skill
+from skilljuror.models.resource_class import is_root_name
 
 MAX_VALIDATED = 16_384
 """Characters of frontmatter that skills-ref is asked about; its parser is slow."""

@@ -49,7 +49,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
-    from skilljuror.pipeline.workers.progress import Progress
+    from skilljuror.pipeline.workers import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
     if not names:
@@ -67,7 +67,7 @@ def build(
         results = _assayed(results, out, len(sources) > 1, jobs)
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
-        from skilljuror.pipeline.construction.builds import store_builds
+        from skilljuror.pipeline.construction.stored_builds import store_builds
 
         store_builds(out, built)
     payload = [
@@ -117,7 +117,7 @@ def _built(
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
     from skilljuror.pipeline.construction.build import build_many, build_source
-    from skilljuror.pipeline.construction.engine import build_many_with_model, build_with_model
+    from skilljuror.pipeline.construction.model_build import build_many_with_model, build_with_model
 
     if len(sources) == 1:
         source = sources[0]
@@ -183,11 +183,11 @@ def _tell_troubles(records: list[Any], out: Path) -> None:
 
 def _tell_power(records: list[Any]) -> None:
     from skilljuror.models.gate import AssayReport
-    from skilljuror.pipeline.construction.assay import power
+    from skilljuror.pipeline.construction.assay import power_sentence
 
     for record in records:
         if record.assay is not None:
-            print(f"{record.name}: {power(AssayReport.model_validate(record.assay))}")
+            print(f"{record.name}: {power_sentence(AssayReport.model_validate(record.assay))}")
 
 
 def _status(results: list[tuple[str, Any]]) -> int:

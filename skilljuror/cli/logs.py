@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Json
+from skilljuror.cli.options import Debug, Formats, Json
 from skilljuror.cli.output import emit, table
 
 FIELDS = (
@@ -33,16 +33,17 @@ def events(
         Path | None,
         typer.Option("--bundle", metavar="DIR", help="The skills that were offered, if known."),
     ] = None,
+    formats: Formats = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
     """Which Skill resources the agents touched: one JSON object per event and line, as read."""
-    from skilljuror.pipeline.construction.offered import manifest_of
+    from skilljuror.pipeline.construction.manifests import offered_manifest
     from skilljuror.pipeline.ingestion.logs import events_of
 
-    manifest = manifest_of(bundle, None, None) if bundle else None
+    manifest = offered_manifest(bundle, None, None) if bundle else None
     failed = False
-    for run in events_of(paths, manifest):
+    for run in events_of(paths, manifest, formats or ()):
         for event in run.events:
             print(machine.dumps(_row(run.source, event)))
         if run.problem is not None:
@@ -70,7 +71,12 @@ def _tell_problem(source: str, problem: str, as_json: bool) -> None:
 def coverage(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
     form: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Format to read them with.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Format to read them with, or a parser of yours: package.module:Class.",
+        ),
     ],
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, help="How long to go on trying fields.")

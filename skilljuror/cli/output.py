@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skilljuror.pipeline.workers.progress import Listener, Progress
+    from skilljuror.pipeline.workers import Listener, Progress
 
 WIDE = 400
 """Columns of a table that goes into a file or a pipe."""
@@ -108,7 +108,7 @@ def _is_number(text: str) -> bool:
 @contextmanager
 def progress(as_json: bool) -> "Iterator[Listener]":
     """A bar on a terminal, a plain line per tenth elsewhere, nothing for machines."""
-    from skilljuror.pipeline.workers.progress import silent
+    from skilljuror.pipeline.workers import silent
 
     if as_json:
         yield silent

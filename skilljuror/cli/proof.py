@@ -23,9 +23,9 @@ def verify(
     debug: Debug = False,
 ) -> None:
     """Prove a build again from the files on disk: nothing lost, nothing made up."""
-    from skilljuror.pipeline.construction.build import unproved, verify_build
+    from skilljuror.pipeline.construction.build import unproved_variants, verify_build
 
-    problems, written = verify_build(build), unproved(build)
+    problems, written = verify_build(build), unproved_variants(build)
 
     def human() -> None:
         for problem in problems:
@@ -52,11 +52,11 @@ def diff(
 ) -> None:
     """Show where every unit of the source went in two variants."""
     from skilljuror.pipeline.construction.differences import differences
-    from skilljuror.reports.units import write_units
+    from skilljuror.reports.page import write_differences
 
     found = differences(build, a, b)
     if html is not None:
-        write_units(found, html)
+        write_differences(found, html)
     emit(found, json, lambda: _tell_diff(found, html))
 
 
@@ -95,19 +95,19 @@ def assay(
     debug: Debug = False,
 ) -> None:
     """Plant drift and harmless edits into accepted variants: how many would the gates catch?"""
-    from skilljuror.pipeline.construction.assay import Planting, assay_many
+    from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
 
-    planting = Planting(policy, sites, seed)
+    settings = AssaySettings(policy, sites, seed)
     with progress(json) as listener:
-        report = assay_many(builds, planting, jobs=jobs, keep=keep, progress=listener)
-    emit(report, json, lambda: _tell(report, None if keep else _again(builds, planting)))
+        report = assay_many(builds, settings, jobs=jobs, keep=keep, progress=listener)
+    emit(report, json, lambda: _tell(report, None if keep else _again(builds, settings)))
 
 
-def _again(builds: list[Path], planting: Any) -> str:
+def _again(builds: list[Path], settings: Any) -> str:
     """The same assay, kept."""
-    from skilljuror.pipeline.construction.assay import USUAL
+    from skilljuror.pipeline.construction.assay import DEFAULT_SETTINGS
 
-    options = zip(planting._fields, planting, USUAL, strict=True)
+    options = zip(settings._fields, settings, DEFAULT_SETTINGS, strict=True)
     given = [
         word for name, value, usual in options if value != usual for word in (f"--{name}", value)
     ]
@@ -115,7 +115,7 @@ def _again(builds: list[Path], planting: Any) -> str:
 
 
 def _tell(report: Any, again: str | None) -> None:
-    from skilljuror.pipeline.construction.assay import power
+    from skilljuror.pipeline.construction.assay import power_sentence
 
     rows = [
         (
@@ -137,7 +137,7 @@ def _tell(report: Any, again: str | None) -> None:
     )
     table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
     print("flagged = a verdict other than pass; equivalent mutants are left out; 95 % intervals")
-    print(power(report))
+    print(power_sentence(report))
     if again is None:
         print("kept in build.json, and in the database where there is one")
     else:

@@ -41,8 +41,8 @@ def show(
     from skilljuror.cli.timeline import print_timeline
     from skilljuror.pipeline.lookup import look_up
 
-    seen = look_up(study, trial)
-    emit(seen, json, lambda: print_timeline(seen, full))
+    details = look_up(study, trial)
+    emit(details, json, lambda: print_timeline(details, full))
 
 
 def report(
@@ -57,7 +57,7 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Tables, figures and one self-contained report.html."""
-    from skilljuror.pipeline.reporting import report_study
+    from skilljuror.pipeline.lookup import report_study
 
     with progress(json) as listener:
         summary = report_study(study, out, quotes=not no_quotes, progress=listener)
@@ -109,10 +109,10 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
 
 
 def _tell_empty(study: Path, question: str) -> None:
-    """What it means that there is no row, where the question knows."""
-    from skilljuror.queries.run import means
+    """What it meaning_of_no_rows that there is no row, where the question knows."""
+    from skilljuror.queries.run import meaning_of_no_rows
 
-    if meaning := means(question):
+    if meaning := meaning_of_no_rows(question):
         print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 

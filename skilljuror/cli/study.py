@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Jobs, Json, Study
+from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
 from skilljuror.cli.output import command, emit, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
@@ -95,6 +95,7 @@ def ingest(
     since: Annotated[
         str | None, typer.Option("--since", metavar="DATE", help="Only files changed since.")
     ] = None,
+    formats: Formats = None,
     yes: Annotated[bool, typer.Option("--yes", help="Read the usual folders unasked.")] = False,
     count_tokens: Annotated[
         bool, typer.Option("--count-tokens", help="Count the tokens of every step exactly: slow.")
@@ -104,24 +105,28 @@ def ingest(
     debug: Debug = False,
 ) -> None:
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
-    from skilljuror.files import RunFolder
+    from skilljuror.files import StudyFolder
 
     moment = _moment(since)
-    own = not paths and RunFolder(study).planned
-    if own and moment is not None:
-        raise UsageError("--since is for logs; of a study's own trials all are read", field="since")
+    own = not paths and StudyFolder(study).planned
+    for option, given in (("since", since), ("format", formats)):
+        if own and given:
+            problem = f"--{option} is for logs; of a study's own trials all are read"
+            raise UsageError(problem, field=option)
     chosen = [] if own else paths or _usual_folders(yes, ask=not json)
     with progress(json) as listener:
         if own:
-            from skilljuror.pipeline.ingestion.collect import ingest_trials
+            from skilljuror.pipeline.ingestion.trials import ingest_trials
 
             summary = ingest_trials(study, jobs=jobs, count_tokens=count_tokens, progress=listener)
         else:
+            from skilljuror.parsers.discovery.find_logs import LogFilter
             from skilljuror.pipeline.ingestion.ingest import ingest_logs
 
             summary = ingest_logs(
-                study, chosen, since=moment, jobs=jobs, count_tokens=count_tokens, progress=listener
-            )
+                study, chosen, wanted=LogFilter(moment, formats or ()), jobs=jobs,
+                count_tokens=count_tokens, progress=listener,
+            )  # fmt: skip
     emit(summary, json, lambda: _tell_ingest(summary, study))
     if summary.errors:
         raise typer.Exit(1)
@@ -160,7 +165,7 @@ def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
     found: list[Path] = usual_folders()
     if not found:
         raise UsageError(
-            "no logs named, and none of the usual folders of Codex, Claude Code and Gemini exists;"
+            "no logs named, and none of the folders where agents usually keep theirs exists;"
             " name one: skilljuror ingest PATH --study DIR"
         )
     listing = ", ".join(str(folder) for folder in found)

@@ -5,38 +5,38 @@ from collections import defaultdict
 
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Call, Message, Step
+from skilljuror.models.trajectory import Message, Step, ToolCall
 from skilljuror.pipeline.ingestion.rows import asked
-from skilljuror.pipeline.lookup import Seen
+from skilljuror.pipeline.lookup import RunDetails
 
 SHORT = 200
 LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}
 
 
-def print_timeline(seen: Seen, full: bool = False) -> None:
+def print_timeline(details: RunDetails, full: bool = False) -> None:
     """Steps in order with their calls, the skill resources they touched and the uptake."""
-    _print_head(seen)
-    if seen.trajectory is None:
+    _print_head(details)
+    if details.trajectory is None:
         print("this trial left no log that can be read")
         return
-    verdicts = {verdict.event: verdict for verdict in seen.verdicts}
+    verdicts = {verdict.event: verdict for verdict in details.verdicts}
     events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
-    for event in seen.events:
+    for event in details.events:
         events[event.agent, event.step].append(event)
-    for message in seen.trajectory.messages:
+    for message in details.trajectory.messages:
         if message.step == 0 and message.kind == "prompt":
             _print_message(message, full)
     _print_events(events.pop(("main", 0), []), verdicts)
-    for step in seen.trajectory.steps:
+    for step in details.trajectory.steps:
         _print_step(step, full)
         _print_events(events.pop((step.agent, step.index), []), verdicts)
     for rest in events.values():
         _print_events(rest, verdicts)
 
 
-def _print_head(seen: Seen) -> None:
-    print(seen.name)
-    record = seen.record
+def _print_head(details: RunDetails) -> None:
+    print(details.name)
+    record = details.record
     if record is not None:
         reward = "no reward" if record.reward is None else f"reward {record.reward:g}"
         skill = record.variant or "no skill"
@@ -45,8 +45,8 @@ def _print_head(seen: Seen) -> None:
             print("scripted policy: no language model ran; says nothing about real agents")
         if record.message:
             print(f"note: {record.message}")
-    if seen.trajectory is not None:
-        log = seen.trajectory
+    if details.trajectory is not None:
+        log = details.trajectory
         agent = " ".join(part for part in (log.agent, log.agent_version, log.model) if part)
         print(f"{log.format} · {agent or 'agent unknown'} · {len(log.steps)} steps")
 
@@ -62,7 +62,7 @@ def _print_step(step: Step, full: bool) -> None:
         _print_call(call, full)
 
 
-def _print_call(call: Call, full: bool) -> None:
+def _print_call(call: ToolCall, full: bool) -> None:
     print(f"   $ {_cut(asked(call), full)}")
     if call.result is not None:
         failed = " [failed]" if call.result.ok is False else ""

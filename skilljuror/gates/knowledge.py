@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 from skilljuror.gates.findings import Fact, answer, finding
-from skilljuror.knowledge.classes import is_root_name
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import Finding, GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitDiff, UnitPair
+from skilljuror.models.resource_class import is_root_name
 
 _FILE_CHANGES = {
     "content": "knowledge.file-changed",

@@ -7,12 +7,12 @@ from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
 from skilljuror.gates.findings import Fact, answer, differential, finding
-from skilljuror.knowledge.classes import is_root_name, resource_class
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import is_root_name, resource_class
 
 ROOT_LINES = 300
 """PD-1: most lines of a root. (measures §6)"""
@@ -115,9 +115,7 @@ def _support(variant: Bundle) -> Iterator[str]:
     """Supporting content outside the roots: text that is neither code nor data."""
     roots = {skill.path for skill in variant.skills}
     for path, blob in variant.files.items():
-        if path not in roots and blob.data.strip() and resource_class(path, blob) in {
-            "support", "root",
-        }:  # fmt: skip
+        if path not in roots and blob.data.strip() and resource_class(path, blob) == "support":
             yield path
 
 

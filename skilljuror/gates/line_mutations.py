@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from skilljuror.gates.target import MARK, Site, Target
-from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
 
 _OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
 _NUMBER = re.compile(r"(?<![\w.:/-])(\d+)(\.\d+)?(?![\w.]*[a-zA-Z_]|\.\d)")
@@ -56,7 +56,7 @@ def _edits(target: Target, pattern: re.Pattern[str], change: Change) -> Iterator
 
 
 def _has_threshold(line: str) -> bool:
-    kinds = {token.partition(":")[0] for token in criticals(line)}
+    kinds = {token.partition(":")[0] for token in critical_tokens(line)}
     return any(char.isdigit() for char in line) and bool(kinds & {"cmp", "mod"})
 
 

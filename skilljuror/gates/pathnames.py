@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from skilljuror.gates.findings import Fact
-from skilljuror.knowledge.classes import resource_class
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
+from skilljuror.models.resource_class import resource_class
 
 _LITTER_FOLDERS = frozenset({
     "__pycache__", ".git", "node_modules", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".venv",

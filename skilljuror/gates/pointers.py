@@ -9,15 +9,15 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from skilljuror.gates.findings import Fact
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.generated.embedded_files import embedded_files
-from skilljuror.knowledge.generated.line_grammar import CONFIGURATION, MARKER, embedded_path
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.generated.templates import CONFIGURATION, MARKER, marker_path
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.normalised_text import paths_of
+from skilljuror.knowledge.units.normalised_text import all_paths
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import is_markdown
 
 _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _COMMAND = re.compile(
@@ -82,7 +82,7 @@ class _Places:
         self.folders |= {folder for path in merged for folder in _folders(path)}
         self.homes = sorted({dirname(path) for path in merged})
         """Folders of the files that pages carry; a link of theirs to a folder starts there."""
-        known = [*paths_of(bundle, units), *merged]
+        known = [*all_paths(bundle, units), *merged]
         self.tails = {tail for path in known for tail in _tails(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         self.sections = [dirname(path) for path in merged if basename(path) == "SKILL.md"]
@@ -155,7 +155,7 @@ class _Places:
 def _carried(root: Blob) -> tuple[tuple[str, int, int], ...]:
     """(path, first line, last line) of the files that a flat page carries; 0, 0 for one in prose."""
     text = read_text(root)
-    files = embedded_files(document_of(text.lines)) if text else ()
+    files = embedded_files(markdown_index(text.lines)) if text else ()
     return tuple((one.path, *((one.start, one.end) if one.fenced else (0, 0))) for one in files)
 
 
@@ -163,7 +163,7 @@ def _merged(units: Iterable[Unit]) -> Iterator[str]:
     """Paths as they were in the source, of files that a page carries below its own folder, and of
     roots that became sections of a page."""
     for unit in units:
-        path = embedded_path(unit.text) if unit.generated == MARKER else None
+        path = marker_path(unit.text) if unit.generated == MARKER else None
         if path:
             yield join(dirname(unit.file), path)
         folder = _CONFIGURES.match(unit.text) if unit.generated == CONFIGURATION else None

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from skilljuror.gates.target import Files, Site, Target, helper_path
-from skilljuror.knowledge.classes import is_licence, is_markdown, is_root_name
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.models.knowledge import Unit
+from skilljuror.models.resource_class import is_licence, is_markdown, is_root_name
 
 _STEP = re.compile(r"^(\s*\d+[.)]\s+)(\S.*)$")
 _LINK = re.compile(r"(?<!!)\[[^][\n]+\]\(([^()\s]+)\)")

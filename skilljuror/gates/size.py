@@ -5,9 +5,9 @@ from functools import lru_cache
 from typing import ClassVar
 
 from skilljuror.gates.findings import Fact, answer, finding
-from skilljuror.knowledge.classes import resource_class
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
+from skilljuror.models.resource_class import resource_class
 from skilljuror.tokens import estimate
 
 SLACK = 400

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from skilljuror.knowledge.classes import SCRIPT_SUFFIXES, is_markdown
-from skilljuror.knowledge.markdown.text_file import Text, read_text, write_text
+from skilljuror.knowledge.markdown.text_file import TextFile, read_text, write_text
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+from skilljuror.models.resource_class import class_of, is_markdown
 
 Files = dict[str, Blob | None]
 """path -> new content; None deletes the file."""
@@ -45,7 +45,7 @@ class Target:
         self.seed = seed
 
     @cached_property
-    def texts(self) -> Mapping[str, Text]:
+    def texts(self) -> Mapping[str, TextFile]:
         """The text files."""
         found = {path: read_text(blob) for path, blob in self.bundle.files.items()}
         return {path: text for path, text in found.items() if text is not None}
@@ -65,8 +65,8 @@ class Target:
     @cached_property
     def helpers(self) -> tuple[Unit, ...]:
         """The file units of scripts, in a fence or beside."""
-        scripts = tuple(sorted(SCRIPT_SUFFIXES))
-        return tuple(u for u in self.units if u.kind == "file" and helper_path(u).endswith(scripts))
+        files = (unit for unit in self.units if unit.kind == "file")
+        return tuple(unit for unit in files if class_of(helper_path(unit)) == "code")
 
     def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
         numbers = {
@@ -94,7 +94,7 @@ class Target:
     def rewritten(self, path: str, lines: Sequence[str]) -> Blob:
         """The file with other lines and the flags that it had."""
         text = self.texts[path]
-        data = write_text(Text(tuple(lines), text.bom, text.crlf, text.final_newline))
+        data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
         return Blob(data, self.bundle.files[path].executable)
 
     def edit(self, path: str, number: int, after: str | None) -> Site:

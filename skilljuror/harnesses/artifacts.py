@@ -44,7 +44,7 @@ def plain_files(folder: Path, others: list[str]) -> Iterator[tuple[Path, os.stat
                 others.append(f"{path.relative_to(folder)}: no plain file")
 
 
-def listing(folder: Path) -> dict[str, Any]:
+def list_files(folder: Path) -> dict[str, Any]:
     """Path, size and digest of every file the agent left in its working directory."""
     files: list[dict[str, Any]] = []
     others: list[str] = []

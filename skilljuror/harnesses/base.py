@@ -1,7 +1,7 @@
 """What a harness is."""
 
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from msgspec import Struct
 
@@ -49,3 +49,23 @@ class Harness(Protocol):
         machine raises (HarnessError).
         """
         ...
+
+
+def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
+    """The record of a trial: what its job says, and in `outcome` the fields that the job cannot know."""
+    return TrialRecord(
+        trial=job.trial.trial,
+        task=job.task.name,
+        condition=job.trial.condition,
+        number=job.trial.number,
+        seed=job.trial.seed,
+        agent=job.agent.name,
+        agent_version=job.agent.version,
+        model=job.agent.model,
+        scripted=job.agent.scripted,
+        config_digest=job.config_digest,
+        substrate_digest=job.task.substrate_digest,
+        variant=job.variant,
+        usage_reason=job.agent.usage_reason,
+        **outcome,
+    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.sandbox import RESERVED, inside
+from skilljuror.harnesses.sandbox import RESERVED, host_path
 
 WORKDIR = "/app"
 NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", "skills"})
@@ -22,7 +22,7 @@ _SILENT = frozenset({"FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LAB
 """Instructions that are followed, or that change nothing a trial could see."""
 
 
-class Recipe(Struct, frozen=True):
+class DockerfileRecipe(Struct, frozen=True):
     """What a Dockerfile asks for, as far as it can be followed."""
 
     workdir: str = WORKDIR
@@ -33,11 +33,11 @@ class Recipe(Struct, frozen=True):
     """Lines that were not followed."""
 
 
-def read_recipe(environment: Path) -> Recipe:
+def read_recipe(environment: Path) -> DockerfileRecipe:
     """The recipe of environment/; without a Dockerfile every file goes to /app."""
     dockerfile = environment / "Dockerfile"
     if not dockerfile.is_file():
-        return Recipe()
+        return DockerfileRecipe()
     workdir, copies, left_out = WORKDIR, [], []
     for line in _instructions(dockerfile.read_text(encoding="utf-8", errors="replace")):
         words = _words(line)
@@ -48,7 +48,7 @@ def read_recipe(environment: Path) -> Recipe:
             copies += _copies(words[1:], workdir)
         elif verb and verb not in _SILENT:
             left_out.append(line)
-    return Recipe(workdir, tuple(copies), tuple(left_out))
+    return DockerfileRecipe(workdir, tuple(copies), tuple(left_out))
 
 
 def _instructions(text: str) -> Iterator[str]:
@@ -73,15 +73,15 @@ def _copies(words: list[str], workdir: str) -> list[tuple[str, str]]:
     return [(source, absolute) for source in kept if source.split("/")[0] != "skills"]
 
 
-def place(environment: Path, root: Path) -> Recipe:
+def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
     """Copy the environment's files below `root`. Raises HarnessError for what cannot be placed."""
     recipe = read_recipe(environment)
     _refuse_reserved(recipe.workdir)
-    inside(root, recipe.workdir).mkdir(parents=True, exist_ok=True)
+    host_path(root, recipe.workdir).mkdir(parents=True, exist_ok=True)
     for source, target in recipe.copies or ((".", recipe.workdir + "/"),):
         _refuse_reserved(target)
         for path in _matching(environment, source):
-            _copy(environment, path, inside(root, target), into=target.endswith("/"))
+            _copy(environment, path, host_path(root, target), into=target.endswith("/"))
     return recipe
 
 
@@ -95,17 +95,15 @@ def _refuse_reserved(guest: str) -> None:
 
 
 def _matching(environment: Path, source: str) -> list[Path]:
-    if any(sign in source for sign in "*?["):
-        found = sorted(environment.glob(source))
-    else:
-        found = [environment / source]
-    found = [path for path in found if path.exists() and _is_below(path, environment)]
-    if not found:
+    globbed = any(sign in source for sign in "*?[")
+    paths = sorted(environment.glob(source)) if globbed else [environment / source]
+    paths = [path for path in paths if path.exists() and _is_below(path, environment)]
+    if not paths:
         raise HarnessError(
             f"the task's Dockerfile copies {source!r}, which is not in {str(environment)!r};"
             " add the file or correct the line"
         )
-    return found
+    return paths
 
 
 def _is_below(path: Path, folder: Path) -> bool:

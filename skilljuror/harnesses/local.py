@@ -15,15 +15,15 @@ from msgspec import Struct
 
 from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import digest_tree
-from skilljuror.harnesses.artifacts import copy_logs, listing
-from skilljuror.harnesses.base import TrialJob
-from skilljuror.harnesses.environment import Recipe, place
-from skilljuror.harnesses.process import Ended, Launch, Logs
+from skilljuror.harnesses.artifacts import copy_logs, list_files
+from skilljuror.harnesses.base import TrialJob, trial_record
+from skilljuror.harnesses.environment import DockerfileRecipe, copy_environment
+from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
 from skilljuror.harnesses.rewards import Reward, read_reward
 from skilljuror.harnesses.sandbox import (
     HOME,
     Sandbox,
-    inside,
+    host_path,
     own_folder,
     remove_tree,
     sandbox_class,
@@ -49,11 +49,11 @@ _MACHINE_FAULTS = frozenset({
 })
 
 
-class _Stage(Struct, frozen=True):
+class _TrialMachine(Struct, frozen=True):
     """A trial's machine, ready for the agent."""
 
     sandbox: Sandbox
-    recipe: Recipe
+    recipe: DockerfileRecipe
     prompt: str
     variant_digest: str | None
 
@@ -62,18 +62,18 @@ class _Stage(Struct, frozen=True):
 
     @property
     def env(self) -> dict[str, str]:
-        seen = self.sandbox.seen
+        visible_path = self.sandbox.visible_path
         return {
             "PATH": search_path(),
-            "HOME": seen(HOME),
-            "TMPDIR": seen("/tmp"),
+            "HOME": visible_path(HOME),
+            "TMPDIR": visible_path("/tmp"),
             "LANG": "C.UTF-8",
             "TZ": "UTC",
             "TERM": "dumb",
-            "APP_DIR": seen(self.recipe.workdir),
-            "LOGS_DIR": seen(LOGS),
-            "TESTS_DIR": seen(TESTS),
-            "SKILLS_DIR": seen(SKILLS_ROOT),
+            "APP_DIR": visible_path(self.recipe.workdir),
+            "LOGS_DIR": visible_path(LOGS),
+            "TESTS_DIR": visible_path(TESTS),
+            "SKILLS_DIR": visible_path(SKILLS_ROOT),
         }
 
 
@@ -104,19 +104,19 @@ class LocalHarness:
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
         """One trial; see `harnesses.base.Harness`."""
         started = _now()
-        with _machine_faults(), self._stage(job) as stage:
-            agent = _run_agent(stage, job, target)
-            listed = listing(stage.folder(stage.recipe.workdir))
-            left_out = copy_logs(stage.folder(f"{LOGS}/agent"), target / "agent")
-            verifier = _run_verifier(stage, job, target)
-            answers = stage.folder(f"{LOGS}/verifier")
+        with _machine_faults(), self._machine(job) as machine:
+            agent = _run_agent(machine, job, target)
+            artifacts = list_files(machine.folder(machine.recipe.workdir))
+            left_out = copy_logs(machine.folder(f"{LOGS}/agent"), target / "agent")
+            verifier = _run_verifier(machine, job, target)
+            answers = machine.folder(f"{LOGS}/verifier")
             left_out += copy_logs(answers, target / "verifier")
-            listed |= {"left_out": left_out, "not_followed": stage.recipe.left_out}
-            _write_listing(target / "artifacts.json", listed)
-            return _record(job, stage, (agent, verifier, read_reward(answers)), started)
+            artifacts |= {"left_out": left_out, "not_followed": machine.recipe.left_out}
+            _write_listing(target / "artifacts.json", artifacts)
+            return _record(job, machine, (agent, verifier, read_reward(answers)), started)
 
     @contextlib.contextmanager
-    def _stage(self, job: TrialJob) -> Iterator[_Stage]:
+    def _machine(self, job: TrialJob) -> Iterator[_TrialMachine]:
         root = Path(tempfile.mkdtemp(prefix="trial-"))
         try:
             yield _set_up(sandbox_class(self.isolation)(root), job)
@@ -124,17 +124,17 @@ class LocalHarness:
             remove_tree(root)
 
 
-def _set_up(sandbox: Sandbox, job: TrialJob) -> _Stage:
+def _set_up(sandbox: Sandbox, job: TrialJob) -> _TrialMachine:
     root = sandbox.root
     root.chmod(0o755)
     for folder in (HOME, "/tmp", AGENT_DIR, f"{LOGS}/agent", f"{LOGS}/artifacts"):
-        inside(root, folder).mkdir(parents=True, exist_ok=True)
-    recipe = place(job.task_dir / "environment", root)
+        host_path(root, folder).mkdir(parents=True, exist_ok=True)
+    recipe = copy_environment(job.task_dir / "environment", root)
     for file in job.agent.files:
-        shutil.copy(file, inside(root, AGENT_DIR) / file.name)
+        shutil.copy(file, host_path(root, AGENT_DIR) / file.name)
     prompt = _instruction(job.task_dir / "instruction.md")
-    (inside(root, AGENT_DIR) / "instruction.md").write_text(prompt, encoding="utf-8")
-    return _Stage(sandbox, recipe, prompt, _offer(root, job))
+    (host_path(root, AGENT_DIR) / "instruction.md").write_text(prompt, encoding="utf-8")
+    return _TrialMachine(sandbox, recipe, prompt, _place_skills(root, job))
 
 
 def _instruction(path: Path) -> str:
@@ -145,21 +145,21 @@ def _instruction(path: Path) -> str:
     return "".join(lines)
 
 
-def _offer(root: Path, job: TrialJob) -> str | None:
+def _place_skills(root: Path, job: TrialJob) -> str | None:
     """Put the variant's skills in place and prove that they are what was built."""
     if job.variant_dir is None:
         _refuse_contamination(root, job)
         return None
-    skills = inside(root, SKILLS_ROOT)
+    skills = host_path(root, SKILLS_ROOT)
     shutil.copytree(job.variant_dir, skills, symlinks=True)
-    found = digest_tree(skills)
-    if job.variant_digest is not None and found != job.variant_digest:
+    digest = digest_tree(skills)
+    if job.variant_digest is not None and digest != job.variant_digest:
         raise HarnessError(
             f"trial {job.trial.trial!r}: variant {job.variant!r} in the sandbox has digest"
-            f" {found[:16]}, the build says {job.variant_digest[:16]};"
+            f" {digest[:16]}, the build says {job.variant_digest[:16]};"
             " the variant was changed after its gates: build it again in a fresh folder"
         )
-    return found
+    return digest
 
 
 def _refuse_contamination(root: Path, job: TrialJob) -> None:
@@ -171,88 +171,81 @@ def _refuse_contamination(root: Path, job: TrialJob) -> None:
             )
 
 
-def _run_agent(stage: _Stage, job: TrialJob, target: Path) -> Ended:
-    seen = stage.sandbox.seen
+def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
+    visible_path = machine.sandbox.visible_path
     values = {
-        "agent_dir": seen(AGENT_DIR),
-        "instruction": seen(f"{AGENT_DIR}/instruction.md"),
-        "prompt": stage.prompt,
-        "logs": seen(f"{LOGS}/agent"),
-        "skills": seen(SKILLS_ROOT),
+        "agent_dir": visible_path(AGENT_DIR),
+        "instruction": visible_path(f"{AGENT_DIR}/instruction.md"),
+        "prompt": machine.prompt,
+        "logs": visible_path(f"{LOGS}/agent"),
+        "skills": visible_path(SKILLS_ROOT),
         "seed": str(job.trial.seed),
     }
-    argv = tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in job.agent.argv)
-    launch = Launch(argv, stage.env, seen(stage.recipe.workdir))
-    logs = Logs(target / "agent-stdout.txt", target / "agent-stderr.txt")
-    return stage.sandbox.run(launch, job.choice.timeout_sec, logs)
+    argv = tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in job.agent.argv)
+    command = Command(argv, machine.env, visible_path(machine.recipe.workdir))
+    logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
+    return machine.sandbox.run(command, job.choice.timeout_sec, logs)
 
 
-def _run_verifier(stage: _Stage, job: TrialJob, target: Path) -> Ended:
+def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
     """The task's own test, put in place only now; only what it writes afterwards counts."""
     for guest in (TESTS, f"{LOGS}/verifier"):
-        remove_tree(stage.folder(guest))
-    tests = stage.folder(TESTS)
+        remove_tree(machine.folder(guest))
+    tests = machine.folder(TESTS)
     shutil.copytree(job.task_dir / "tests", tests, symlinks=True, dirs_exist_ok=True)
     (tests / "test.sh").chmod(0o755)
-    stage.folder(f"{LOGS}/verifier")
-    stage.folder(stage.recipe.workdir)
-    seen = stage.sandbox.seen
-    argv = ("bash", "-c", '"$0"', seen(f"{TESTS}/test.sh"))
-    env = {**stage.env, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    machine.folder(f"{LOGS}/verifier")
+    machine.folder(machine.recipe.workdir)
+    visible_path = machine.sandbox.visible_path
+    argv = ("bash", "-c", '"$0"', visible_path(f"{TESTS}/test.sh"))
+    env = {**machine.env, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     (target / "verifier").mkdir()
     output = target / "verifier" / "test-stdout.txt"
-    launch = Launch(argv, env, seen(stage.recipe.workdir))
-    return stage.sandbox.run(launch, job.choice.verifier_timeout_sec, Logs(output, output))
+    command = Command(argv, env, visible_path(machine.recipe.workdir))
+    return machine.sandbox.run(
+        command, job.choice.verifier_timeout_sec, OutputFiles(output, output)
+    )
 
 
-def _write_listing(path: Path, listed: dict[str, Any]) -> None:
-    text = json.dumps(listed, indent=1, ensure_ascii=False)
+def _write_listing(path: Path, artifacts: dict[str, Any]) -> None:
+    text = json.dumps(artifacts, indent=1, ensure_ascii=False)
     path.write_text(text, encoding="utf-8", errors="replace")
 
 
 def _record(
-    job: TrialJob, stage: _Stage, outcome: tuple[Ended, Ended, Reward], started: str
+    job: TrialJob,
+    machine: _TrialMachine,
+    outcome: tuple[ProcessOutcome, ProcessOutcome, Reward],
+    started: str,
 ) -> TrialRecord:
     agent, verifier, reward = outcome
     status: TrialStatus = "unscored" if reward.value is None else "scored"
-    return TrialRecord(
-        trial=job.trial.trial,
-        task=job.task.name,
-        condition=job.trial.condition,
-        number=job.trial.number,
-        seed=job.trial.seed,
+    return trial_record(
+        job,
         status="timeout" if agent.timed_out else status,
         reward=reward.value,
         rewards=reward.rewards,
         exception=_exception(agent),
         message=_message(job, outcome),
-        agent=job.agent.name,
-        agent_version=job.agent.version,
-        model=job.agent.model,
-        scripted=job.agent.scripted,
         harness="local",
-        isolation=stage.sandbox.name,
-        config_digest=job.config_digest,
-        substrate_digest=job.task.substrate_digest,
-        variant=job.variant,
-        variant_digest=stage.variant_digest,
-        skill_root=stage.sandbox.seen(SKILLS_ROOT) if job.variant_dir else None,
+        isolation=machine.sandbox.name,
+        variant_digest=machine.variant_digest,
+        skill_root=machine.sandbox.visible_path(SKILLS_ROOT) if job.variant_dir else None,
         started_at=started,
         finished_at=_now(),
         agent_seconds=round(agent.seconds, 6),
         verifier_seconds=round(verifier.seconds, 6),
         exit_code=agent.exit_code,
-        usage_reason=job.agent.usage_reason,
     )
 
 
-def _exception(agent: Ended) -> str | None:
+def _exception(agent: ProcessOutcome) -> str | None:
     if agent.timed_out:
         return "AgentTimeoutError"
     return "NonZeroAgentExitCodeError" if agent.exit_code else None
 
 
-def _message(job: TrialJob, outcome: tuple[Ended, Ended, Reward]) -> str | None:
+def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Reward]) -> str | None:
     agent, verifier, reward = outcome
     parts = []
     if agent.timed_out:

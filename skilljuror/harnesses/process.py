@@ -1,4 +1,4 @@
-"""One bounded process: a wall clock, a limit on captured output, and nobody left behind."""
+"""Run one program bounded: by a wall clock, by a limit on captured output, and with no process left."""
 
 import contextlib
 import os
@@ -17,18 +17,18 @@ from skilljuror.errors import HarnessError
 MAX_OUTPUT = 4_000_000
 """Bytes kept of each of stdout and stderr."""
 _CHUNK = 65_536
-_GLANCE = 0.05
+_POLL_SECONDS = 0.05
 """Seconds between looks at a process that keeps its output open."""
-_LINGER = 0.5
-"""Seconds that strangers may hold the output open after the process ended."""
+_DRAIN_SECONDS = 0.5
+"""Seconds that other processes may hold the output open after the program ended."""
 STOPPED = 143
 """Exit status of a program that was told to stop."""
 
 
-class _Orders:
-    """What this process was told."""
+class _Stop:
+    """Whether this process was told to stop."""
 
-    stop = False
+    requested = False
 
 
 def request_stop() -> None:
@@ -37,17 +37,17 @@ def request_stop() -> None:
     The one who waits for it gets SystemExit. May be called from any thread; an exception
     thrown into the middle of a start would leave a process that nobody knows.
     """
-    _Orders.stop = True
+    _Stop.requested = True
 
 
-def obey_stop() -> None:
+def raise_if_stopped() -> None:
     """Raise SystemExit once a stop was requested."""
-    if _Orders.stop:
+    if _Stop.requested:
         raise SystemExit(STOPPED)
 
 
-class Launch(Struct, frozen=True):
-    """What to start."""
+class Command(Struct, frozen=True):
+    """A command to run."""
 
     argv: tuple[str, ...]
     """Command, as its own machine sees the paths."""
@@ -57,7 +57,7 @@ class Launch(Struct, frozen=True):
     """Working directory, as its own machine sees it."""
 
 
-class Logs(Struct, frozen=True):
+class OutputFiles(Struct, frozen=True):
     """Where captured output goes."""
 
     stdout: Path
@@ -66,7 +66,7 @@ class Logs(Struct, frozen=True):
     """File for stderr; may be the same file."""
 
 
-class Ended(Struct, frozen=True):
+class ProcessOutcome(Struct, frozen=True):
     """How a process ended."""
 
     exit_code: int | None
@@ -80,7 +80,7 @@ class Ended(Struct, frozen=True):
         return self.exit_code is None
 
 
-class _Sink:
+class _BoundedFile:
     """A file that takes the first MAX_OUTPUT bytes and counts the rest."""
 
     def __init__(self, path: Path) -> None:
@@ -98,16 +98,16 @@ class _Sink:
         self.file.close()
 
 
-class Running:
+class RunningProcess:
     """A started process in a process group of its own."""
 
-    def __init__(self, launch: Launch, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
-        obey_stop()
-        self.begun = time.monotonic()
+    def __init__(self, command: Command, cwd: str | None, keep_open: tuple[int, ...] = ()) -> None:
+        raise_if_stopped()
+        self.started = time.monotonic()
         try:
             self.process = subprocess.Popen(
-                launch.argv,
-                env=launch.env,
+                command.argv,
+                env=command.env,
                 cwd=cwd,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -116,18 +116,18 @@ class Running:
                 pass_fds=keep_open,
             )
         except OSError as error:
-            raise HarnessError(f"cannot start {launch.argv[0]!r}: {error}") from error
+            raise HarnessError(f"cannot start {command.argv[0]!r}: {error}") from error
 
-    def finish(self, timeout: float, logs: Logs) -> Ended:
+    def finish(self, timeout: float, output: OutputFiles) -> ProcessOutcome:
         """Wait for the end, write the output, and leave no member of its group alive."""
         try:
-            with _sinks(logs) as sinks:
-                in_time = self._follow(sinks, self.begun + timeout)
+            with _opened(output) as files:
+                in_time = self._copy_output(files, self.started + timeout)
         finally:
             self.kill()
         code = self.process.returncode
         code = 128 - code if code < 0 else code
-        return Ended(code if in_time else None, time.monotonic() - self.begun)
+        return ProcessOutcome(code if in_time else None, time.monotonic() - self.started)
 
     def kill(self) -> None:
         """End the whole group and wait for the process."""
@@ -137,15 +137,15 @@ class Running:
             if stream is not None:
                 stream.close()
 
-    def _follow(self, sinks: tuple[_Sink, _Sink], deadline: float) -> bool:
+    def _copy_output(self, files: tuple[_BoundedFile, _BoundedFile], deadline: float) -> bool:
         """Copy output until the process is gone; False when the deadline came first."""
         with selectors.DefaultSelector() as selector:
-            for stream, sink in zip((self.process.stdout, self.process.stderr), sinks, strict=True):
+            for stream, file in zip((self.process.stdout, self.process.stderr), files, strict=True):
                 if stream is not None:
-                    selector.register(stream, selectors.EVENT_READ, sink)
+                    selector.register(stream, selectors.EVENT_READ, file)
             while self.process.poll() is None:
-                obey_stop()
-                left = min(deadline - time.monotonic(), _GLANCE)
+                raise_if_stopped()
+                left = min(deadline - time.monotonic(), _POLL_SECONDS)
                 if left <= 0:
                     return False
                 if selector.get_map():
@@ -166,7 +166,7 @@ class Running:
 
 
 def _drain(selector: selectors.BaseSelector) -> None:
-    until = time.monotonic() + _LINGER
+    until = time.monotonic() + _DRAIN_SECONDS
     while selector.get_map() and (left := until - time.monotonic()) > 0:
         _copy_once(selector, left)
 
@@ -181,9 +181,9 @@ def _copy_once(selector: selectors.BaseSelector, timeout: float) -> None:
 
 
 @contextlib.contextmanager
-def _sinks(logs: Logs) -> Iterator[tuple[_Sink, _Sink]]:
-    out = _Sink(logs.stdout)
-    err = out if logs.stderr == logs.stdout else _Sink(logs.stderr)
+def _opened(output: OutputFiles) -> Iterator[tuple[_BoundedFile, _BoundedFile]]:
+    out = _BoundedFile(output.stdout)
+    err = out if output.stderr == output.stdout else _BoundedFile(output.stderr)
     try:
         yield out, err
     finally:

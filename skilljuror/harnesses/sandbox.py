@@ -1,7 +1,7 @@
 """The machine of one trial: a folder that holds all its files, and a way to run programs in it.
 
-`Bwrap` shows the folder as `/`, with the host's programs read-only, no network and a process
-namespace of its own that ends with the program. `Plain` is a temporary folder and a process
+`BubblewrapSandbox` shows the folder as `/`, with the host's programs read-only, no network and a process
+namespace of its own that ends with the program. `PlainSandbox` is a temporary folder and a process
 group: programs see host paths, and nothing is hidden from them.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol, TextIO
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.process import Ended, Launch, Logs, Running
+from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome, RunningProcess
 
 HOME = "/root"
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
@@ -35,7 +35,7 @@ _ETC = {
     "hosts": "127.0.0.1 localhost sandbox\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-_SETTLE = 5.0
+_SETTLE_SECONDS = 5.0
 """Seconds to wait for the last process of a namespace to be gone."""
 
 
@@ -47,17 +47,17 @@ class Sandbox(Protocol):
     root: Path
     """Folder of the host that holds the files."""
 
-    def seen(self, guest: str) -> str:
-        """The path at which programs find the guest path `guest`."""
+    def visible_path(self, guest: str) -> str:
+        """The path at which a program in the sandbox finds `guest`."""
         ...
 
-    def run(self, launch: Launch, timeout: float, logs: Logs) -> Ended:
+    def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
         """Run a program to its end or to the timeout; nothing it started survives."""
         ...
 
 
-def inside(root: Path, guest: str) -> Path:
-    """Where an absolute guest path lies below `root`."""
+def host_path(root: Path, guest: str) -> Path:
+    """Where an absolute path of the sandbox lies below its `root` on the host."""
     return root / guest.lstrip("/")
 
 
@@ -71,7 +71,7 @@ def search_path() -> str:
     return f"{python_home() / 'bin'}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
-class Plain:
+class PlainSandbox:
     """A temporary folder without isolation."""
 
     name: ClassVar[str] = "none"
@@ -79,16 +79,16 @@ class Plain:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def seen(self, guest: str) -> str:
+    def visible_path(self, guest: str) -> str:
         """The host path."""
-        return str(inside(self.root, guest))
+        return str(host_path(self.root, guest))
 
-    def run(self, launch: Launch, timeout: float, logs: Logs) -> Ended:
+    def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
         """Run in a process group; a program that leaves its group is not caught."""
-        return Running(launch, launch.cwd).finish(timeout, logs)
+        return RunningProcess(command, command.cwd).finish(timeout, output)
 
 
-class Bwrap:
+class BubblewrapSandbox:
     """bubblewrap: own root, process, network and host-name namespaces."""
 
     name: ClassVar[str] = "bwrap"
@@ -99,24 +99,28 @@ class Bwrap:
         for name, text in _ETC.items():
             (root / "etc" / name).write_text(text, encoding="utf-8")
 
-    def seen(self, guest: str) -> str:
+    def visible_path(self, guest: str) -> str:
         """The path itself."""
         return guest
 
-    def run(self, launch: Launch, timeout: float, logs: Logs) -> Ended:
+    def run(self, command: Command, timeout: float, output: OutputFiles) -> ProcessOutcome:
         """Run in fresh namespaces. Raises HarnessError when they cannot be made."""
         reading, writing = os.pipe()
         with os.fdopen(reading, encoding="utf-8", errors="replace") as status:
             try:
-                argv = (*self._command(launch.cwd, writing), *launch.argv)
-                running = Running(Launch(argv, launch.env, "/"), None, keep_open=(writing,))
+                argv = (*self._command(command.cwd, writing), *command.argv)
+                process = RunningProcess(
+                    Command(argv, command.env, "/"), None, keep_open=(writing,)
+                )
             finally:
                 os.close(writing)
-            with _ending(running, status):
-                ended = running.finish(timeout, logs)
-            if not ended.timed_out and "exit-code" not in status.read():
-                raise HarnessError(f"the sandbox could not start {launch.argv[0]!r}: {_tail(logs)}")
-        return ended
+            with _until_all_ended(process, status):
+                outcome = process.finish(timeout, output)
+            if not outcome.timed_out and "exit-code" not in status.read():
+                raise HarnessError(
+                    f"the sandbox could not start {command.argv[0]!r}: {_tail(output)}"
+                )
+        return outcome
 
     def _command(self, cwd: str, status: int) -> list[str]:
         words = [
@@ -153,22 +157,22 @@ class Bwrap:
 
 
 @contextlib.contextmanager
-def _ending(running: Running, status: TextIO) -> Iterator[None]:
+def _until_all_ended(process: RunningProcess, status: TextIO) -> Iterator[None]:
     """Leave only when every process of the namespace is gone, its process 1 last."""
     first: int | None = None
     try:
-        first = _first_process(status.readline())
+        first = _first_process_handle(status.readline())
         yield
     finally:
-        running.kill()
+        process.kill()
         if first is not None:
             waiter = select.poll()
             waiter.register(first, select.POLLIN)
-            waiter.poll(_SETTLE * 1000)
+            waiter.poll(_SETTLE_SECONDS * 1000)
             os.close(first)
 
 
-def _first_process(line: str) -> int | None:
+def _first_process_handle(line: str) -> int | None:
     """A handle on process 1 of the new namespace, from bubblewrap's first status line."""
     try:
         return os.pidfd_open(int(json.loads(line)["child-pid"]))
@@ -176,8 +180,8 @@ def _first_process(line: str) -> int | None:
         return None
 
 
-def _tail(logs: Logs) -> str:
-    lines = logs.stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+def _tail(output: OutputFiles) -> str:
+    lines = output.stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return lines[-1] if lines else "no reason given"
 
 
@@ -189,29 +193,29 @@ def bwrap_problem() -> str | None:
     with tempfile.TemporaryDirectory(prefix="skilljuror-probe-") as folder:
         root = Path(folder, "root")
         root.mkdir()
-        logs = Logs(Path(folder, "out"), Path(folder, "err"))
+        output = OutputFiles(Path(folder, "out"), Path(folder, "err"))
         env = {"PATH": search_path()}
         try:
             probe = ("python3", "-c", "print(1)")
-            ended = Bwrap(root).run(Launch(probe, env, "/"), 20.0, logs)
+            outcome = BubblewrapSandbox(root).run(Command(probe, env, "/"), 20.0, output)
         except HarnessError as error:
             return error.message
-        return None if ended.exit_code == 0 else f"a probe ended with {ended.exit_code}"
+        return None if outcome.exit_code == 0 else f"a probe outcome with {outcome.exit_code}"
 
 
-def sandbox_class(choice: str) -> type[Bwrap] | type[Plain]:
+def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
     """The class for isolation = auto | bwrap | none. Raises HarnessError when it cannot work."""
     if choice == "none":
-        return Plain
+        return PlainSandbox
     problem = bwrap_problem()
     if problem is None:
-        return Bwrap
+        return BubblewrapSandbox
     if choice == "bwrap":
         raise HarnessError(
             f"isolation 'bwrap' does not work here: {problem};"
             " install bubblewrap and allow user namespaces, or set isolation to auto or none"
         )
-    return Plain
+    return PlainSandbox
 
 
 def own_folder(root: Path, guest: str) -> Path:

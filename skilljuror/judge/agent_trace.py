@@ -1,4 +1,7 @@
-"""One agent's run, read once: which events' content turned up in which action."""
+"""One agent's run, gone through once: which events' content turned up in which action.
+
+The clock of an action is its position in the agent's timeline, from 0.
+"""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -6,248 +9,266 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from skilljuror.judge.features.extraction import is_number
-from skilljuror.judge.features.feature_index import Watch
-from skilljuror.judge.replay.content_ownership import Ledger
-from skilljuror.judge.replay.shown_text import RUNS, Group, Portion, ShownText
-from skilljuror.judge.replay.timeline import Acted, Forgot, Heard, Moment, timeline
+from skilljuror.judge.features.feature_index import FeatureIndex
+from skilljuror.judge.replay.content_ownership import ContentOwnership
+from skilljuror.judge.replay.shown_text import RUN_KINDS, EventGroup, ShownPortion, ShownText
+from skilljuror.judge.replay.timeline import (
+    AgentAction,
+    Compaction,
+    ContextText,
+    TimelineEntry,
+    timeline,
+)
 from skilljuror.judge.rubric import EruRubric
-from skilljuror.judge.signals.cooccurrence import Together
-from skilljuror.judge.signals.script_artifacts import Runs, own_parts
+from skilljuror.judge.signals.cooccurrence import CooccurrenceDetector
+from skilljuror.judge.signals.script_artifacts import ScriptRuns, parts_running
 from skilljuror.models.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
-class Use:
-    """What one action took from one event."""
+class ContentUse:
+    """What one action took from one group of events."""
 
-    action: Acted
+    action: AgentAction
     """The action."""
     clock: int
-    """Its place in the agent's run."""
+    """Its position in the timeline."""
     features: tuple[str, ...]
     """What it took, heaviest first."""
     line: str
     """The line of the action with the heaviest of them."""
-    group: Group = ()
+    group: EventGroup = ()
     """The events whose text offered them; empty where no content was matched."""
     after_failure: bool = False
     """Whether the last result before it had failed."""
-    visits: bool = False
-    """Whether the action itself is an access to a resource."""
+    is_access: bool = False
+    """Whether the action itself opens, searches or lists a resource."""
 
 
 @dataclass
-class Trace:
+class EventTrace:
     """What was found about one event."""
 
     reached: int | None = None
-    """Clock at which its result or message reached the context; None when there is none."""
+    """Clock of the result or message that brought it into the context; None when there is none."""
     has_text: bool = False
-    """Whether that held any text of its own."""
+    """Whether any text of its own was shown."""
     offered: set[str] = field(default_factory=set)
     """Features that it alone had offered when it was shown."""
-    uses: list[Use] = field(default_factory=list)
+    uses: list[ContentUse] = field(default_factory=list)
     """Actions that took something from it."""
     contested: int = 0
-    """Weight of what the agent used after somebody else had repeated it."""
+    """Weight of what the agent used after something else had repeated it."""
     steps_after: int = 0
     """Steps of the agent after its text."""
-    made_by: Acted | None = None
+    made_by: AgentAction | None = None
     """The call behind it."""
     unchanged: bool = False
     """The harness said "unchanged" instead of showing content again."""
 
 
-class AgentRun:
-    """Traces of all events of one agent."""
+class AgentTrace:
+    """What became of the content of all events of one agent."""
 
     def __init__(
         self, trajectory: Trajectory, agent: str, shown: ShownText, rubric: EruRubric
     ) -> None:
         self.events = shown.events
-        self.traces: dict[int, Trace] = defaultdict(Trace)
-        """Position of an event -> what was found."""
-        self.watch = Watch(rubric.common)
-        self.runs = Runs(rubric.generic)
-        self._together = Together(rubric.together)
+        self.traces: dict[int, EventTrace] = defaultdict(EventTrace)
+        """Event -> what was found about it; events are told by their positions in the list of all."""
+        self.features = FeatureIndex(rubric.common)
+        self.script_runs = ScriptRuns(rubric.generic)
+        self._cooccurrence = CooccurrenceDetector(rubric.cooccurrence)
         self._shown = shown
-        self._ledger = Ledger(self._kin)
-        self._failed = False
+        self._ownership = ContentOwnership(self._same_resource)
+        self._last_failed = False
         self._clock = 0
-        moments = list(timeline(trajectory, agent))
-        for moment in moments:
-            self._prepare(moment)
-        self.watch.add_names(sorted(self.runs.watched))
-        for self._clock, moment in enumerate(moments):
-            self._replay(moment)
-        self._count_steps(moments)
+        entries = list(timeline(trajectory, agent))
+        for entry in entries:
+            self._index(entry)
+        self.features.add_names(sorted(self.script_runs.features))
+        for self._clock, entry in enumerate(entries):
+            self._replay(entry)
+        self._count_steps(entries)
 
-    def _kin(self, one: Group, other: Group) -> bool:
+    def _same_resource(self, one: EventGroup, other: EventGroup) -> bool:
         return not {self._resource(i) for i in one}.isdisjoint(self._resource(i) for i in other)
 
     def _resource(self, i: int) -> tuple[str, str]:
         event = self.events[i]
         return event.skill.rpartition(":")[2], event.resource
 
-    def _portions(self, moment: Heard) -> list[Portion]:
-        return self._shown.portions(moment.place, moment.text)
+    def _portions(self, entry: ContextText) -> list[ShownPortion]:
+        return self._shown.portions(entry.position, entry.text)
 
-    def trace_of(self, i: int) -> Trace:
-        """What was found about the event at a position; an empty trace for one of nobody."""
-        return self.traces.get(i) or Trace()
+    def trace_of(self, i: int) -> EventTrace:
+        """What was found about an event; an empty trace where nothing was."""
+        return self.traces.get(i) or EventTrace()
 
-    def _lists(self, group: Group) -> bool:
+    def _is_listing(self, group: EventGroup) -> bool:
         return all(self.events[i].kind == "list" for i in group)
 
-    # First pass: what is there to be recognised.
+    # First pass: which features there are to be found.
 
-    def _prepare(self, moment: Moment) -> None:
-        if not isinstance(moment, Heard):
+    def _index(self, entry: TimelineEntry) -> None:
+        if not isinstance(entry, ContextText):
             return
-        for portion in self._portions(moment):
-            if not portion.group:
+        for portion in self._portions(entry):
+            if not portion.events:
                 continue
-            lists = self._lists(portion.group)
-            self.watch.add(portion.group, portion.lines, lists)
-            if not lists:
-                self.watch.add_whole(portion.group, self._together.add(portion.lines))
-        for i in self._shown.places.get(moment.place, ()):
-            if self.events[i].kind in RUNS:
-                self._prepare_run(i, moment)
+            listing = self._is_listing(portion.events)
+            self.features.add_source(portion.events, portion.lines, listing=listing)
+            if not listing:
+                passages = self._cooccurrence.add(portion.lines)
+                self.features.add_decisive(portion.events, passages)
+        for i in self._runs_at(entry):
+            self._index_run(i, entry)
 
-    def _prepare_run(self, i: int, moment: Heard) -> None:
+    def _runs_at(self, entry: ContextText) -> Iterator[int]:
+        """Events of an entry in which bundled code ran."""
+        events = self._shown.events_at.get(entry.position, ())
+        return (i for i in events if self.events[i].kind in RUN_KINDS)
+
+    def _index_run(self, i: int, entry: ContextText) -> None:
         script = self.events[i].resource.rpartition("/")[2]
-        command = self._shown.command_lines(moment.place)
+        command = self._shown.command_lines(entry.position)
         if self.events[i].kind == "exec":
-            command = list(own_parts(command, script)) or command
-        self.runs.prepare(i, moment.text.splitlines(), command, script)
+            command = list(parts_running(command, script)) or command
+        self.script_runs.prepare(i, entry.text.splitlines(), command, script)
 
-    # Second pass: who said it, and who used it.
+    # Second pass: who said what first, and who used it.
 
-    def _replay(self, moment: Moment) -> None:
-        if isinstance(moment, Forgot):
-            self._ledger.forget()
-        elif isinstance(moment, Acted):
-            self._act(moment)
+    def _replay(self, entry: TimelineEntry) -> None:
+        if isinstance(entry, Compaction):
+            self._ownership.compact()
+        elif isinstance(entry, AgentAction):
+            self._replay_action(entry)
         else:
-            self._hear(moment)
+            self._replay_text(entry)
 
-    def _hear(self, moment: Heard) -> None:
-        if moment.ok is not None:
-            self._failed = not moment.ok
-        for i in self._shown.places.get(moment.place, ()):
+    def _replay_text(self, entry: ContextText) -> None:
+        if entry.ok is not None:
+            self._last_failed = not entry.ok
+        for i in self._shown.events_at.get(entry.position, ()):
             self.traces[i].reached = self._clock
-            self.traces[i].unchanged |= moment.unchanged
-            if self.events[i].kind in RUNS:
-                command = self._shown.command_lines(moment.place)
-                failed = moment.ok is False
-                self.runs.restated.finish(i, moment.text.splitlines(), command, failed=failed)
-        for portion in self._portions(moment):
-            found = {} if portion.entries else self.watch.find(portion.lines)
-            self.runs.hear(found, prompt=moment.prompt)
-            if portion.group and self._lists(portion.group):
-                self._show(
-                    portion.group, found | self.watch.find_listed(portion.lines), moment.step
-                )
-            elif portion.group:
-                telling, spoilt = self._together.show(portion.lines)
-                self._ledger.hear(spoilt)
-                self._show(portion.group, [*found, *telling], moment.step)
+            self.traces[i].unchanged |= entry.unchanged
+        for i in self._runs_at(entry):
+            command = self._shown.command_lines(entry.position)
+            failed = entry.ok is False
+            self.script_runs.restatements.finish(i, entry.text.splitlines(), command, failed=failed)
+        for portion in self._portions(entry):
+            hits = {} if portion.entries else self.features.find(portion.lines)
+            self.script_runs.mentioned(hits, prompt=entry.prompt)
+            if portion.events and self._is_listing(portion.events):
+                entries = self.features.find_entries(portion.lines)
+                self._show(portion.events, hits | entries, entry.step)
+            elif portion.events:
+                passages, spoilt = self._cooccurrence.show(portion.lines)
+                self._ownership.said_elsewhere(spoilt)
+                self._show(portion.events, [*hits, *passages], entry.step)
             else:
-                self._overhear(moment, portion.lines, found)
+                self._replay_other_text(entry, portion.lines, hits)
 
-    def _overhear(self, moment: Heard, lines: tuple[str, ...], found: dict[str, str]) -> None:
-        """Nobody's text; a summary is the agent's own, so that nobody loses anything by it."""
-        if moment.summary:
-            self._together.hear(lines, spare=self._ledger.owner)
-            self._ledger.summarise(found)
+    def _replay_other_text(
+        self, entry: ContextText, lines: tuple[str, ...], hits: dict[str, str]
+    ) -> None:
+        """Text of no event; a summary is the agent's own, so that no event loses anything by it."""
+        if entry.summary:
+            self._cooccurrence.said_elsewhere(lines, spare=self._ownership.owner)
+            self._ownership.summarised(hits)
             return
-        spoilt = self._together.hear(lines)
-        self._ledger.hear([*found, *spoilt], lasting=moment.lasting)
+        spoilt = self._cooccurrence.said_elsewhere(lines)
+        self._ownership.said_elsewhere([*hits, *spoilt], survives=entry.survives)
 
-    def _show(self, group: Group, found: Iterable[str], step: int) -> None:
+    def _show(self, group: EventGroup, features: Iterable[str], step: int) -> None:
         own: list[str] = []
         others: list[str] = []
-        for feature in found:
-            (own if self.watch.offers(group, feature) else others).append(feature)
-        self._ledger.hear(others)
-        self._ledger.show(group, own, step)
-        held = self._ledger.owned_by(group, own)
+        for feature in features:
+            (own if self.features.offers(group, feature) else others).append(feature)
+        self._ownership.said_elsewhere(others)
+        self._ownership.shown(group, own, step)
+        held = self._ownership.owned_by(group, own)
         for i in group:
             self.traces[i].has_text = True
             self.traces[i].offered |= held
 
-    def _act(self, action: Acted) -> None:
-        for i in self._shown.places.get(action.place, ()) if action.place else ():
+    def _replay_action(self, action: AgentAction) -> None:
+        for i in self._shown.events_at.get(action.position, ()) if action.position else ():
             self.traces[i].made_by = action
-            self.runs.start(i)
+            self.script_runs.start(i)
         lines = action.text.splitlines()
-        found = self.watch.find(lines)
-        self.runs.act(action, self._clock, found)
-        matches = {one.feature: one for one in self._together.used(lines)} if action.call else {}
-        owned, contested = self._ledger.use([*found, *matches])
-        self._ledger.hear(self._together.hear(lines, spare=self._ledger.owner))
-        for match in matches.values():
+        hits = self.features.find(lines)
+        self.script_runs.act(action, self._clock, hits)
+        used = self._cooccurrence.used(lines) if action.call else []
+        passages = {match.feature: match for match in used}
+        owned, contested = self._ownership.used([*hits, *passages])
+        self._ownership.said_elsewhere(
+            self._cooccurrence.said_elsewhere(lines, spare=self._ownership.owner)
+        )
+        for match in passages.values():
             if match.feature in owned:
                 group = owned.pop(match.feature)
-                self.watch.add_whole(group, [(match.name, match.source)])
-                owned[match.name], found[match.name] = group, match.line
+                self.features.add_decisive(group, [(match.name, match.source)])
+                owned[match.name], hits[match.name] = group, match.line
         for group, features in _by_owner(owned):
-            use = self._use(action, group, features, found)
+            use = self._use(action, group, features, hits)
             for i in group:
                 self.traces[i].uses.append(use)
         for group, features in _by_owner(contested):
             for i in group:
                 self.traces[i].contested += self.weigh(features)
 
-    def _use(self, action: Acted, group: Group, features: list[str], found: dict[str, str]) -> Use:
-        weights = self.watch.weights
-        ranked = sorted(features, key=lambda name: (-weights[name], name))
-        ranked = list(once(ranked, found))
-        return Use(
-            action, self._clock, tuple(ranked), found[ranked[0]], group,
-            after_failure=self._failed, visits=self._shown.visits(action.place),
+    def _use(
+        self, action: AgentAction, group: EventGroup, features: list[str], lines: dict[str, str]
+    ) -> ContentUse:
+        weights = self.features.weights
+        heaviest_first = sorted(features, key=lambda name: (-weights[name], name))
+        kept = list(one_name_per_value(heaviest_first, lines))
+        return ContentUse(
+            action, self._clock, tuple(kept), lines[kept[0]], group,
+            after_failure=self._last_failed,
+            is_access=self._shown.accesses_resource(action.position),
         )  # fmt: skip
 
     def weigh(self, features: Iterable[str]) -> int:
-        """Weight of some features; small numbers are one sign, however many they are."""
-        names = {name: self.watch.weights[name] for name in features}
+        """Weight of some features together; small numbers are one sign, however many they are."""
+        names = {name: self.features.weights[name] for name in features}
         small = sum(weight == 1 and is_number(name) for name, weight in names.items())
         return sum(names.values()) - max(0, small - 1)
 
-    def weight_of(self, uses: Iterable[Use]) -> int:
-        """Weight of everything that some actions took, each thing once."""
+    def weight_of(self, uses: Iterable[ContentUse]) -> int:
+        """Weight of everything that some actions took, each feature once."""
         return self.weigh({feature for use in uses for feature in use.features})
 
-    def names_of(self, uses: Iterable[Use]) -> int:
-        """The same, phrases left out: names, paths, flags and numbers only."""
+    def weight_of_names(self, uses: Iterable[ContentUse]) -> int:
+        """The same without phrases: names, paths, flags and numbers only."""
         taken = {feature for use in uses for feature in use.features}
-        return self.weigh(feature for feature in taken if self.watch.weights[feature] > 1)
+        return self.weigh(feature for feature in taken if self.features.weights[feature] > 1)
 
-    def _count_steps(self, moments: list[Moment]) -> None:
+    def _count_steps(self, entries: list[TimelineEntry]) -> None:
         first: dict[int, int] = {}
-        for clock, moment in enumerate(moments):
-            if isinstance(moment, Acted):
-                first.setdefault(moment.step.index, clock)
+        for clock, entry in enumerate(entries):
+            if isinstance(entry, AgentAction):
+                first.setdefault(entry.step.index, clock)
         clocks = sorted(first.values())
         for trace in self.traces.values():
             if trace.reached is not None:
                 trace.steps_after = len(clocks) - bisect_right(clocks, trace.reached)
 
 
-def once(features: Iterable[str], found: Mapping[str, str]) -> Iterator[str]:
-    """Features without the further names of a setting that a line holds once."""
-    told = set()
+def one_name_per_value(features: Iterable[str], lines: Mapping[str, str]) -> Iterator[str]:
+    """Features without the further names of a setting whose value a line holds once."""
+    seen = set()
     for feature in features:
         name, setting, value = feature.rpartition("=")
-        if setting and name and (found[feature], value) in told:
+        if setting and name and (lines[feature], value) in seen:
             continue
-        told.add((found[feature], value))
+        seen.add((lines[feature], value))
         yield feature
 
 
-def _by_owner(owners: dict[str, Group]) -> Iterator[tuple[Group, list[str]]]:
-    grouped: dict[Group, list[str]] = defaultdict(list)
+def _by_owner(owners: dict[str, EventGroup]) -> Iterator[tuple[EventGroup, list[str]]]:
+    grouped: dict[EventGroup, list[str]] = defaultdict(list)
     for feature, group in owners.items():
         grouped[group].append(feature)
     yield from sorted(grouped.items())

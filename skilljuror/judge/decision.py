@@ -4,18 +4,18 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from skilljuror.judge.agent_trace import AgentRun, Trace, Use
-from skilljuror.judge.features.extraction import ENOUGH
+from skilljuror.judge.agent_trace import AgentTrace, ContentUse, EventTrace
+from skilljuror.judge.features.extraction import DECISIVE_WEIGHT
 from skilljuror.judge.features.key_values import is_setting
-from skilljuror.judge.replay.shown_text import RUNS
+from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Uptake, UptakeLabel
+from skilljuror.models.measure import UptakeCategory, UptakeLabel
 
-WORDS_ENOUGH = 4
-"""Weight that is enough where words count too: saying is less than doing."""
+WEIGHT_WITH_WORDS = 4
+"""Weight that proves where the agent's words count too: saying is less than doing."""
 
-CUT_OFF = 5
-"""A log that is cut off within this many steps after the event decides nothing against it."""
+CUT_OFF_STEPS = 5
+"""A log that is cut off within this many steps after an event decides nothing against it."""
 
 _CHECKS = re.compile(
     r"(?<![\w/.-])(?:tests?|check|verify|validate|assert|lint|pytest|diff|cmp|unittest|mypy|ruff|tsc)"
@@ -29,19 +29,22 @@ class Decision:
 
     label: UptakeLabel
     """yes, no or unknown."""
-    category: Uptake
+    category: UptakeCategory
     """Why."""
-    use: Use | None = None
+    use: ContentUse | None = None
     """The action that proves a yes."""
     source: str = ""
     """The line of the resource that proves it."""
-    sign: str = ""
-    """What stands on both lines."""
+    feature: str = ""
+    """The feature that stands on both lines."""
 
 
-def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -> Decision:
-    """The label of the event at a position; the order of the rules is that of the rubric."""
-    trace = run.trace_of(i) if run else Trace()
+def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool) -> Decision:
+    """The label of event `i`, by the rules of the rubric in their order.
+
+    `run` is None for an agent without a timeline; `complete` says that the log was not cut off.
+    """
+    trace = run.trace_of(i) if run else EventTrace()
     if run is not None and trace.reached is not None:
         proof = (
             _taken_up(event, trace, run)
@@ -52,30 +55,30 @@ def decide(event: ResourceEvent, i: int, run: AgentRun | None, complete: bool) -
             return proof
     if not _had_content(event, trace):
         return _without_content(event, trace)
-    if trace.steps_after == 0 or (not complete and trace.steps_after <= CUT_OFF):
+    if trace.steps_after == 0 or (not complete and trace.steps_after <= CUT_OFF_STEPS):
         return Decision("unknown", "no_later_action")
-    if event.ok is False and event.kind in RUNS:
+    if event.ok is False and event.kind in RUN_KINDS:
         return Decision("no", "failed_probe")
-    if run is None or run.weigh(trace.offered) < ENOUGH:
+    if run is None or run.weigh(trace.offered) < DECISIVE_WEIGHT:
         return Decision("unknown", "nothing_distinctive")
-    if trace.contested >= ENOUGH:
+    if trace.contested >= DECISIVE_WEIGHT:
         return Decision("unknown", "also_elsewhere")
-    if _one_setting(trace):
+    if _uses_a_setting(trace):
         return Decision("unknown", "nothing_distinctive")
     return Decision("no", "listing" if event.kind == "list" else "not_seen_again")
 
 
-def _one_setting(trace: Trace) -> bool:
-    """Whether a deed gave a name the value that the resource gives it: a use, or a good guess."""
-    deeds = (use for use in trace.uses if use.action.call)
-    return any(is_setting(feature) for use in deeds for feature in use.features)
+def _uses_a_setting(trace: EventTrace) -> bool:
+    """Whether a call gives a name the value that the resource gives it: a use, or a good guess."""
+    calls = (use for use in trace.uses if use.action.call)
+    return any(is_setting(feature) for use in calls for feature in use.features)
 
 
-def _had_content(event: ResourceEvent, trace: Trace) -> bool:
+def _had_content(event: ResourceEvent, trace: EventTrace) -> bool:
     """Runs are judged on their output, a listing on its names, the rest on content shown."""
     if trace.reached is None:
         return False
-    if event.kind in RUNS:
+    if event.kind in RUN_KINDS:
         return True
     if not trace.has_text:
         return False
@@ -84,42 +87,42 @@ def _had_content(event: ResourceEvent, trace: Trace) -> bool:
     return event.content_exposed != "none"
 
 
-def _without_content(event: ResourceEvent, trace: Trace) -> Decision:
+def _without_content(event: ResourceEvent, trace: EventTrace) -> Decision:
     if event.ok is False and not trace.unchanged:
         return Decision("no", "failed_probe")
     return Decision("unknown", "not_shown")
 
 
-def _taken_up(event: ResourceEvent, trace: Trace, run: AgentRun) -> Decision | None:
-    """Deeds of one step, or names used in deeds of several steps, or deeds and words of a step."""
-    deeds = [use for use in trace.uses if use.action.call]
-    strong = _strong(deeds, run, ENOUGH)
-    if not strong and run.names_of(deeds) >= WORDS_ENOUGH:
-        strong = deeds
-    strong = strong or _strong(trace.uses, run, WORDS_ENOUGH)
+def _taken_up(event: ResourceEvent, trace: EventTrace, run: AgentTrace) -> Decision | None:
+    """By calls of one step, by names in calls of several steps, or by calls and words of one step."""
+    calls = [use for use in trace.uses if use.action.call]
+    strong = _strong(calls, run, DECISIVE_WEIGHT)
+    if not strong and run.weight_of_names(calls) >= WEIGHT_WITH_WORDS:
+        strong = calls
+    strong = strong or _strong(trace.uses, run, WEIGHT_WITH_WORDS)
     if not strong:
         return None
-    best = min(strong, key=lambda use: (use.visits, -run.weight_of([use]), use.clock))
-    sign = best.features[0]
-    source = run.watch.quote(best.group, sign)
-    return Decision("yes", _category(event, best), best, source, sign)
+    best = min(strong, key=lambda use: (use.is_access, -run.weight_of([use]), use.clock))
+    feature = best.features[0]
+    source = run.features.quote(best.group, feature)
+    return Decision("yes", _category(event, best), best, source, feature)
 
 
-def _strong(uses: list[Use], run: AgentRun, enough: int) -> list[Use]:
+def _strong(uses: list[ContentUse], run: AgentTrace, enough: int) -> list[ContentUse]:
     """The uses in those steps in which they weigh enough together."""
-    steps: dict[int, list[Use]] = defaultdict(list)
+    steps: dict[int, list[ContentUse]] = defaultdict(list)
     for use in uses:
         steps[use.action.step.index].append(use)
-    heavy = (found for found in steps.values() if run.weight_of(found) >= enough)
-    return [use for found in heavy for use in found]
+    heavy = (uses for uses in steps.values() if run.weight_of(uses) >= enough)
+    return [use for uses in heavy for use in uses]
 
 
-def _category(event: ResourceEvent, use: Use) -> Uptake:
+def _category(event: ResourceEvent, use: ContentUse) -> UptakeCategory:
     call = use.action.call
-    if use.visits:
+    if use.is_access:
         return "navigation"
     if call is None:
-        judged = event.kind in RUNS and event.ok is not False
+        judged = event.kind in RUN_KINDS and event.ok is not False
         return "validation" if judged else "diagnosis"
     if use.after_failure and call.action in {"shell", "python", "write", "edit"}:
         return "correction"
@@ -127,26 +130,26 @@ def _category(event: ResourceEvent, use: Use) -> Uptake:
     return "validation" if checks else "implementation"
 
 
-def _wrote_artifact(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
+def _wrote_artifact(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
     """A run that worked and wrote what a later action works with, or what the prompt asks for."""
     trace = run.trace_of(i)
-    if event.kind not in RUNS or event.ok is False or trace.reached is None:
+    if event.kind not in RUN_KINDS or event.ok is False or trace.reached is None:
         return None
-    for artifact, touch in run.runs.worked_with(i, trace.reached):
-        use = Use(touch.action, touch.clock, (artifact.feature,), touch.line)
+    for artifact, later in run.script_runs.worked_with(i, trace.reached):
+        use = ContentUse(later.action, later.clock, (artifact.feature,), later.line)
         return Decision("yes", "implementation", use, artifact.line, artifact.feature)
-    asked = next(run.runs.asked_for(i), None)
+    asked = next(run.script_runs.asked_for(i), None)
     if asked is None or trace.made_by is None:
         return None
-    made = Use(trace.made_by, trace.reached, (asked.feature,), asked.line)
+    made = ContentUse(trace.made_by, trace.reached, (asked.feature,), asked.line)
     return Decision("yes", "implementation", made, asked.line, asked.feature)
 
 
-def _restated(event: ResourceEvent, i: int, run: AgentRun) -> Decision | None:
+def _restated(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
     """A run whose output the agent's very next words restate: it was read and judged."""
-    found = run.runs.restated.found.get(i)
-    if found is None:
+    words = run.script_runs.restatements.restatements.get(i)
+    if words is None:
         return None
-    use = Use(found.action, found.clock, found.shared, found.line)
-    category: Uptake = "diagnosis" if event.ok is False else "validation"
-    return Decision("yes", category, use, found.printed, found.shared[0])
+    use = ContentUse(words.action, words.clock, words.shared, words.line)
+    category: UptakeCategory = "diagnosis" if event.ok is False else "validation"
+    return Decision("yes", category, use, words.printed, words.shared[0])

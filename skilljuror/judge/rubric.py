@@ -7,43 +7,38 @@ from typing import Any
 import yaml
 
 from skilljuror.errors import JudgeError
-from skilljuror.files import data_dir, sha256
-from skilljuror.judge.features.values import spelled
-from skilljuror.judge.signals.cooccurrence import TogetherRule
+from skilljuror.files import data_dir
+from skilljuror.judge.features.values import normalised_value
+from skilljuror.judge.signals.cooccurrence import CooccurrenceRule
 from skilljuror.judge.signals.restatement import stem
 
 
 @dataclass(frozen=True)
 class EruRubric:
-    """rubrics/eru.yaml."""
+    """The rules of rubrics/eru.yaml as the tracing judge needs them."""
 
-    version: int
-    """Version of the rules."""
-    digest: str
-    """sha256 of the file."""
     common: frozenset[str]
-    """Tokens, in lower case, and values that everybody writes; "os." stands for what is below it."""
+    """Tokens, in lower case, and values that everybody writes; "os." stands for every name below it."""
     generic: frozenset[str]
     """Stems that any report on a run holds: success, done, output."""
-    together: TogetherRule
+    cooccurrence: CooccurrenceRule
     """When values that stand together prove where they come from."""
     cases: tuple[dict[str, Any], ...]
     """Boundary cases: short runs with the verdicts they must get."""
 
 
 @lru_cache(maxsize=1)
-def load_eru() -> EruRubric:
+def load_rubric() -> EruRubric:
     """The packaged rubric. Raises JudgeError when it is damaged."""
     path = data_dir("rubrics") / "eru.yaml"
-    data = path.read_bytes()
     try:
-        content = yaml.safe_load(data)
+        content = yaml.safe_load(path.read_bytes())
         common = frozenset(str(token).lower() for token in content["common"])
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
-        together = _together(content["together"])
+        cooccurrence = _cooccurrence_rule(content["together"])
         cases = tuple(content["boundary_cases"])
-        common |= together.everyday
-        return EruRubric(int(content["version"]), sha256(data), common, generic, together, cases)
+        common |= cooccurrence.everyday
+        return EruRubric(common, generic, cooccurrence, cases)
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise JudgeError(
             f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
@@ -51,13 +46,13 @@ def load_eru() -> EruRubric:
         ) from error
 
 
-def _together(content: dict[str, Any]) -> TogetherRule:
-    return TogetherRule(
-        enough=float(content["enough_bits"]),
-        fewest=int(content["fewest_values"]),
-        most=int(content["most_values"]),
+def _cooccurrence_rule(content: dict[str, Any]) -> CooccurrenceRule:
+    return CooccurrenceRule(
+        enough_bits=float(content["enough_bits"]),
+        fewest_values=int(content["fewest_values"]),
+        most_values=int(content["most_values"]),
         window=int(content["window"]),
-        cap=float(content["most_bits_of_a_value"]),
-        everyday=frozenset(spelled(str(value)) for value in content["everyday_values"]),
+        most_bits=float(content["most_bits_of_a_value"]),
+        everyday=frozenset(normalised_value(str(value)) for value in content["everyday_values"]),
         everyday_bits=float(content["bits_of_an_everyday_value"]),
     )

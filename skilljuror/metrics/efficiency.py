@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
 from skilljuror.metrics.prices import cost, price_of
-from skilljuror.metrics.rows import Answer, Row, rows
 from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Trajectory, Usage
 
@@ -12,16 +12,15 @@ CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
 
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; what a log does not say is null, never zero."""
-    return rows(context, _time(context) | _tokens(context))
+    return to_measures(context, _time(context) | _tokens(context))
 
 
 def usage_of(trajectory: Trajectory) -> Usage | None:
     """Totals of the run: as logged, else summed over the steps when every step has them."""
     if trajectory.usage is not None:
         return trajectory.usage
-    found = [step.usage for step in trajectory.steps]
-    usages = [usage for usage in found if usage is not None]
-    if not usages or len(usages) < len(found):
+    usages = [step.usage for step in trajectory.steps if step.usage is not None]
+    if not usages or len(usages) < len(trajectory.steps):
         return None
     return Usage(**{name: _sum(usages, name) for name in CLASSES})
 
@@ -32,27 +31,27 @@ def _sum(usages: list[Usage], name: str) -> int | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _time(context: TrialContext) -> dict[Row, Answer]:
+def _time(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
     record, trajectory = context.record, context.trajectory
     seconds = record.agent_seconds if record else None
     absent = "never_started" if record else "no_record"
     return {
         ("agent_minutes", ""): absent if seconds is None else seconds / 60,
-        ("log_minutes", ""): _span(trajectory) if trajectory else "no_trajectory",
+        ("log_minutes", ""): _log_minutes(trajectory) if trajectory else "no_trajectory",
     }
 
 
-def _span(trajectory: Trajectory) -> Answer:
+def _log_minutes(trajectory: Trajectory) -> ValueOrReason:
     start, end = trajectory.started_at, trajectory.finished_at
     if start is None or end is None or end < start:
         return "no_timestamps"
     return (end - start) / 60
 
 
-def _tokens(context: TrialContext) -> dict[Row, Answer]:
+def _tokens(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
     usage = usage_of(context.trajectory) if context.trajectory else None
-    if usage is None or _stated(context):
-        return _without(context)
+    if usage is None or _record_reason(context):
+        return _without_usage(context)
     return {
         **{("tokens", name): _class(usage, name) for name in CLASSES},
         ("display_tokens", ""): _display(usage),
@@ -63,27 +62,27 @@ def _tokens(context: TrialContext) -> dict[Row, Answer]:
     }
 
 
-def _without(context: TrialContext) -> dict[Row, Answer]:
+def _without_usage(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
     names = ("display_tokens", "total_tokens", "token_clamps", "cost_usd", "cost_usd_logged")
-    every = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
-    return dict.fromkeys(every, _why(context))
+    keys = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
+    return dict.fromkeys(keys, _reason_without_usage(context))
 
 
-def _why(context: TrialContext) -> str:
-    return _stated(context) or ("no_usage" if context.trajectory else "no_trajectory")
+def _reason_without_usage(context: TrialContext) -> str:
+    return _record_reason(context) or ("no_usage" if context.trajectory else "no_trajectory")
 
 
-def _stated(context: TrialContext) -> str | None:
+def _record_reason(context: TrialContext) -> str | None:
     """The record's own reason wins: zeros that a policy without a model logs are no usage."""
     return context.record.usage_reason if context.record else None
 
 
-def _class(usage: Usage, name: str) -> Answer:
+def _class(usage: Usage, name: str) -> ValueOrReason:
     value: int | None = getattr(usage, name)
     return "not_reported" if value is None else max(0, value)
 
 
-def _display(usage: Usage) -> Answer:
+def _display(usage: Usage) -> ValueOrReason:
     """Uncached input, cache writes and output (measures §2.2).
 
     The classes are disjoint: writes that the log does not tell apart stand in the input.
@@ -96,7 +95,7 @@ def _display(usage: Usage) -> Answer:
     return max(0, usage.input) + (usage.cache_write or 0) + usage.output
 
 
-def _total(usage: Usage) -> Answer:
+def _total(usage: Usage) -> ValueOrReason:
     """Every token once, cache included (measures §2.5): nothing is lost when classes merge."""
     if usage.input is None or usage.output is None:
         return "no_input_or_output"
@@ -104,12 +103,12 @@ def _total(usage: Usage) -> Answer:
     return max(0, usage.input) + cached + usage.output
 
 
-def _cost(context: TrialContext, usage: Usage) -> Answer:
+def _cost(context: TrialContext, usage: Usage) -> ValueOrReason:
     trajectory = context.trajectory
     model = context.record.model if context.record else None
     price = price_of(model or (trajectory.model if trajectory else None), context.prices)
     return cost(usage, price) if price else "no_price"
 
 
-def _logged(usage: Usage) -> Answer:
+def _logged(usage: Usage) -> ValueOrReason:
     return "not_reported" if usage.cost_usd is None else usage.cost_usd

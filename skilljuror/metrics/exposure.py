@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from skilljuror.metrics.rows import MAIN, Answer, Row, rows, share
+from skilljuror.metrics.base import MAIN, MeasureKey, ValueOrReason, share, to_measures
 from skilljuror.metrics.scope import seconds_to
 from skilljuror.models.events import Exposure
 from skilljuror.models.measure import Measure, TrialContext
 
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[MeasureKey, ...] = (
     ("units_offered", ""),
     ("units_exposed", ""),
     ("unit_exposure_share", ""),
@@ -23,22 +23,22 @@ ROWS: tuple[Row, ...] = (
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; a unit counts for the trial when any of its agents saw it."""
     if context.trajectory is None:
-        return rows(context, dict.fromkeys(ROWS, "no_trajectory"))
+        return to_measures(context, dict.fromkeys(ROWS, "no_trajectory"))
     if context.exposure is None:
-        return rows(context, dict.fromkeys(ROWS, "no_knowledge_map"))
-    return rows(context, dict(zip(ROWS, _answers(context, context.exposure), strict=True)))
+        return to_measures(context, dict.fromkeys(ROWS, "no_knowledge_map"))
+    return to_measures(context, dict(zip(ROWS, _values(context, context.exposure), strict=True)))
 
 
-def _answers(context: TrialContext, exposure: Exposure) -> tuple[Answer, ...]:
+def _values(context: TrialContext, exposure: Exposure) -> tuple[ValueOrReason, ...]:
     seen = {unit.unit for unit in exposure.seen}
-    own = [unit for unit in exposure.seen if unit.agent == MAIN]
+    seen_by_main = [unit for unit in exposure.seen if unit.agent == MAIN]
     tokens = exposure.shown_tokens
-    first = min((unit.step for unit in own), default=None)
+    first = min((unit.step for unit in seen_by_main), default=None)
     return (
         exposure.units,
         len(seen),
         share(len(seen), exposure.units, "no_units"),
-        sum(max(0, unit.times - 1) for unit in own),
+        sum(max(0, unit.times - 1) for unit in seen_by_main),
         exposure.shown_bytes,
         "not_counted" if tokens is None else tokens,
         "not_counted" if tokens is None else share(tokens, len(seen), "no_unit_exposed"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
 from skilljuror.metrics.scope import Resource, agent_steps, resource_of, seconds_to, used_events
 from skilljuror.metrics.timing import THIRDS, part_of
 from skilljuror.models.events import FANOUT, ResourceEvent, Via
@@ -15,7 +15,7 @@ MODES: tuple[Via, ...] = get_args(Via)
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; sub-agents count for what was opened, not for when."""
     invoked = next((event for event in used_events(context) if is_invocation(event)), None)
-    answers: dict[Row, Answer] = {
+    values: dict[MeasureKey, ValueOrReason] = {
         ("skill_invoked", ""): float(invoked is not None),
         ("skill_invoked", "sub"): float(any(map(is_invocation, used_events(context, "sub")))),
         ("invocation_step", ""): float(invoked.step) if invoked else "never",
@@ -28,8 +28,8 @@ def measure(context: TrialContext) -> Iterator[Measure]:
         **_offered(context),
     }
     if context.trajectory is None:
-        return rows(context, dict.fromkeys(answers, "no_trajectory"))
-    return rows(context, answers)
+        return to_measures(context, dict.fromkeys(values, "no_trajectory"))
+    return to_measures(context, values)
 
 
 def is_invocation(event: ResourceEvent) -> bool:
@@ -41,41 +41,40 @@ def is_invocation(event: ResourceEvent) -> bool:
         return False
     if event.kind == "activate":
         return bool(event.ok)
-    return event.kind == "read" and event.resource_class == "root" and _content(event)
+    return event.kind == "read" and event.resource_class == "root" and _content_read(event)
 
 
-def _content(event: ResourceEvent) -> bool:
+def _content_read(event: ResourceEvent) -> bool:
     return event.content_exposed != "none"
 
 
 def _return_visits(context: TrialContext) -> int:
     """Resources opened again in a later third than the one they were first opened in."""
     positions = {step.index: i for i, step in enumerate(agent_steps(context))}
-    first: dict[Resource, int] = {}
-    again: set[Resource] = set()
+    first_third: dict[Resource, int] = {}
+    returned: set[Resource] = set()
     for event in used_events(context):
         if event.kind not in FANOUT or event.phantom:
             continue
         third = _third(event.step, positions)
-        again |= (
-            {resource_of(event)} if first.setdefault(resource_of(event), third) < third else set()
-        )
-    return len(again)
+        if first_third.setdefault(resource_of(event), third) < third:
+            returned.add(resource_of(event))
+    return len(returned)
 
 
 def _third(step: int, positions: dict[int, int]) -> int:
-    """Third of a step; what came before the first step belongs to the first third."""
+    """0-based third of a step; step 0, before the first, belongs to the first third."""
     return part_of(positions[step], len(positions), THIRDS) if step in positions else 0
 
 
-def _offered(context: TrialContext) -> dict[Row, Answer]:
+def _offered(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
     offered = _offered_names(context)
     if offered is None:
         return dict.fromkeys(
             (("offered_skills", ""), ("offered_never_opened", "")), "offer_not_logged"
         )
-    every = (*used_events(context), *used_events(context, "sub"))
-    opened = {resource_of(event)[0] for event in every if event.kind in FANOUT and _opened(event)}
+    events = (*used_events(context), *used_events(context, "sub"))
+    opened = {resource_of(event)[0] for event in events if event.kind in FANOUT and _opened(event)}
     return {
         ("offered_skills", ""): len(offered),
         ("offered_never_opened", ""): len(offered - opened),

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
 from skilljuror.models.measure import Measure, TrialContext
 
 if TYPE_CHECKING:
     from skilljuror.models.study import TrialRecord
 
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[MeasureKey, ...] = (
     ("strict_pass", ""),
     ("broad_pass", ""),
     ("reward", ""),
@@ -23,11 +23,11 @@ ROWS: tuple[Row, ...] = (
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial; all null outside a study, where nobody verified anything."""
     if context.record is None:
-        return rows(context, dict.fromkeys(ROWS, "no_record"))
-    return rows(context, dict(zip(ROWS, _answers(context.record), strict=True)))
+        return to_measures(context, dict.fromkeys(ROWS, "no_record"))
+    return to_measures(context, dict(zip(ROWS, _values(context.record), strict=True)))
 
 
-def _answers(record: "TrialRecord") -> tuple[Answer, ...]:
+def _values(record: "TrialRecord") -> tuple[ValueOrReason, ...]:
     """A missing reward is no pass (measures §1.1), and no reward."""
     reward, clean = record.reward, record.exception is None
     strict = record.strict_pass

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from skilljuror.metrics.rows import Answer
+from skilljuror.metrics.base import ValueOrReason
 from skilljuror.models.measure import Price
 from skilljuror.models.trajectory import Usage
 
@@ -49,15 +49,15 @@ def price_of(model: str | None, prices: tuple[Price, ...] | None) -> Price | Non
     """The price of a model, whatever provider prefix, date or punctuation its name carries."""
     if model is None:
         return None
-    return _table(PRICES if prices is None else prices).get(_plain(model))
+    return _table(PRICES if prices is None else prices).get(_normalised_model(model))
 
 
 @lru_cache(maxsize=4)
 def _table(prices: tuple[Price, ...]) -> dict[str, Price]:
-    return {_plain(price.model): price for price in prices}
+    return {_normalised_model(price.model): price for price in prices}
 
 
-def cost(usage: Usage, price: Price) -> Answer:
+def cost(usage: Usage, price: Price) -> ValueOrReason:
     """US dollars of a run by a price list.
 
     Cache writes that a log does not tell apart stand in its plain input; that has a price
@@ -77,16 +77,7 @@ def cost(usage: Usage, price: Price) -> Answer:
     ) / 1e6
 
 
-def split(total_input: int, cache_write: int, cache_read: int) -> tuple[int, bool]:
-    """Uncached input of an inclusive count, and whether it had to be clamped at zero.
-
-    A clamp means that the count excluded the cache already (measures §2.2, A-14).
-    """
-    noncached = total_input - cache_write - cache_read
-    return max(0, noncached), noncached < 0
-
-
 @lru_cache(maxsize=256)
-def _plain(model: str) -> str:
+def _normalised_model(model: str) -> str:
     name = _CLOUD.sub("", model.rpartition("/")[2].lower())
     return _DATE.sub("", name).replace(".", "-")

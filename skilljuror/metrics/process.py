@@ -8,7 +8,7 @@ from typing import get_args
 
 import orjson
 
-from skilljuror.metrics.rows import Answer, Row, rows, share
+from skilljuror.metrics.base import MeasureKey, ValueOrReason, share, to_measures
 from skilljuror.metrics.scope import (
     SCOPES,
     agent_steps,
@@ -18,7 +18,7 @@ from skilljuror.metrics.scope import (
 )
 from skilljuror.models.events import FANOUT, EventKind, ResourceEvent
 from skilljuror.models.measure import Measure, TrialContext
-from skilljuror.models.trajectory import Call, Step
+from skilljuror.models.trajectory import Step, ToolCall
 
 _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
 _PLAIN = frozenset({str, int, bool, type(None)})
@@ -28,35 +28,39 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial, for the main agent and (key "sub") for all sub-agents together."""
-    answers: dict[Row, Answer] = {}
+    values: dict[MeasureKey, ValueOrReason] = {}
     for scope in SCOPES:
-        answers |= _shares(context, scope) | _touched(context, scope) | _counts(context, scope)
+        values |= (
+            _step_shares(context, scope)
+            | _resources(context, scope)
+            | _event_counts(context, scope)
+        )
     trajectory = context.trajectory
-    answers["log_complete", ""] = float(trajectory is not None and trajectory.complete)
+    values["log_complete", ""] = float(trajectory is not None and trajectory.complete)
     if trajectory is None:
-        return rows(context, dict.fromkeys(answers, "no_trajectory"))
-    return rows(context, answers)
+        return to_measures(context, dict.fromkeys(values, "no_trajectory"))
+    return to_measures(context, values)
 
 
-def step_parts(step: Step) -> list[str]:
-    """The texts of a step: what the agent said, its calls' arguments, what came back.
+def step_texts(step: Step) -> list[str]:
+    """The texts of a step: what the agent said, its calls' arguments, their results.
 
     Reasoning is left out, because most logs hide it. Some may be empty.
     """
     parts = [step.text]
     for call in step.calls:
-        parts += [_arguments(call), call.result.text if call.result else ""]
+        parts += [_arguments_text(call), call.result.text if call.result else ""]
     return parts
 
 
-def _arguments(call: Call) -> str:
+def _arguments_text(call: ToolCall) -> str:
     if call.arguments:
         return _JSON.encode(call.arguments)
-    named = (call.command, call.path, call.pattern, call.skill, call.written)
-    return "\n".join(value for value in named if value)
+    fields = (call.command, call.path, call.pattern, call.skill, call.written)
+    return "\n".join(field for field in fields if field)
 
 
-def _shares(context: TrialContext, scope: str) -> dict[Row, Answer]:
+def _step_shares(context: TrialContext, scope: str) -> dict[MeasureKey, ValueOrReason]:
     steps = agent_steps(context, scope)
     touched = {(event.agent, event.step) for event in used_events(context, scope)}
     related = [step for step in steps if (step.agent, step.index) in touched]
@@ -65,53 +69,53 @@ def _shares(context: TrialContext, scope: str) -> dict[Row, Answer]:
         ("skill_steps", scope): len(related),
         ("skill_step_share", scope): share(len(related), len(steps), "no_steps"),
         ("skill_text_share", scope): _text_share(context, touched, steps),
-        **{(name, scope): answer for name, answer in _tokens(context, related, steps).items()},
+        **{(name, scope): value for name, value in _token_shares(context, related, steps).items()},
     }
 
 
 def _text_share(
     context: TrialContext, touched: set[tuple[str, int]], steps: tuple[Step, ...]
-) -> Answer:
+) -> ValueOrReason:
     if not steps:
         return "no_steps"
     if not touched:
-        return 0.0 if any(part for step in steps for part in step_parts(step)) else "no_text"
-    known = context.step_bytes or {(one.agent, one.index): step_bytes(one) for one in steps}
+        return 0.0 if any(part for step in steps for part in step_texts(step)) else "no_text"
+    known = context.step_bytes or {(step.agent, step.index): step_bytes(step) for step in steps}
     keys = [(step.agent, step.index) for step in steps]
     sizes = [known[key] for key in keys]
-    related = [key in touched for key in keys]
-    return share(sum(compress(sizes, related)), sum(sizes), "no_text")
+    is_related = [key in touched for key in keys]
+    return share(sum(compress(sizes, is_related)), sum(sizes), "no_text")
 
 
 def step_bytes(step: Step) -> int:
-    """Bytes of the texts in `step_parts` and of the line breaks between them."""
-    sizes = [_size(step.text)]
+    """Bytes of the texts in `step_texts` and of the line breaks between them."""
+    sizes = [_utf8_bytes(step.text)]
     for call in step.calls:
-        sizes.append(_json_size(call))
+        sizes.append(_argument_bytes(call))
         if call.result is not None:
-            sizes.append(_size(call.result.text))
+            sizes.append(_utf8_bytes(call.result.text))
     return sum(sizes) + max(0, len(sizes) - sizes.count(0) - 1)
 
 
-def _size(text: str) -> int:
+def _utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-def _json_size(call: Call) -> int:
-    """Bytes of `_arguments`. Of flat ones orjson tells it sooner: it leaves out the blanks after
-    commas and colons, one less than twice the number of members."""
-    given = call.arguments
-    if given and {*map(type, given.values())} <= _PLAIN:
+def _argument_bytes(call: ToolCall) -> int:
+    """Bytes of `_arguments_text`. orjson is faster on flat ones and leaves out the blanks after commas
+    and colons, which are one less than twice the number of members."""
+    arguments = call.arguments
+    if arguments and {*map(type, arguments.values())} <= _PLAIN:
         try:
-            return len(orjson.dumps(given)) + 2 * len(given) - 1
+            return len(orjson.dumps(arguments)) + 2 * len(arguments) - 1
         except orjson.JSONEncodeError:  # a lone surrogate, or a number beyond 64 bits
             pass
-    return _size(_arguments(call))
+    return _utf8_bytes(_arguments_text(call))
 
 
-def _tokens(
+def _token_shares(
     context: TrialContext, related: list[Step], steps: tuple[Step, ...]
-) -> dict[str, Answer]:
+) -> dict[str, ValueOrReason]:
     """The token share and the two sums it is made of (measures §3.2); only where every step was
     counted, since a partial sum is no share. All three are null together."""
     counted = context.step_tokens
@@ -127,7 +131,7 @@ def _tokens(
     return dict(zip(names, (whole, part, part / whole), strict=True))
 
 
-def _touched(context: TrialContext, scope: str) -> dict[Row, Answer]:
+def _resources(context: TrialContext, scope: str) -> dict[MeasureKey, ValueOrReason]:
     """Fanout and the three flags. A phantom names no resource of the bundle and adds none."""
     events = [event for event in used_events(context, scope) if not event.phantom]
     opened = {resource_of(event): event for event in events if event.kind in FANOUT}
@@ -141,7 +145,7 @@ def _touched(context: TrialContext, scope: str) -> dict[Row, Answer]:
 
 
 def _support_read(event: ResourceEvent) -> bool:
-    return event.resource_class == "support" and _shown(event)
+    return event.resource_class == "support" and _content_read(event)
 
 
 def _script_exec(event: ResourceEvent) -> bool:
@@ -150,19 +154,21 @@ def _script_exec(event: ResourceEvent) -> bool:
 
 def _helper_use(event: ResourceEvent) -> bool:
     code = event.resource_class == "code"
-    return code and (event.kind == "import" or _shown(event))
+    return code and (event.kind == "import" or _content_read(event))
 
 
-def _shown(event: ResourceEvent) -> bool:
+def _content_read(event: ResourceEvent) -> bool:
     return event.kind in {"read", "search"} and event.content_exposed != "none"
 
 
-def _counts(context: TrialContext, scope: str) -> dict[Row, Answer]:
+def _event_counts(context: TrialContext, scope: str) -> dict[MeasureKey, ValueOrReason]:
     """Events by kind; phantom and failed ones are their own rows, and in the kinds as well."""
     events = task_events(context, scope)
     kinds = Counter(event.kind for event in events)
     prefix = f"{scope}:" if scope else ""
-    by_kind: dict[Row, Answer] = {("events", f"{prefix}{kind}"): kinds[kind] for kind in KINDS}
+    by_kind: dict[MeasureKey, ValueOrReason] = {
+        ("events", f"{prefix}{kind}"): kinds[kind] for kind in KINDS
+    }
     return {
         ("resource_events", scope): sum(event.counts for event in events),
         ("failed_events", scope): sum(event.counts and event.ok is False for event in events),

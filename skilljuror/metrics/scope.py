@@ -4,7 +4,7 @@ The main agent's ordered steps are the headline; what sub-agents did stands unde
 key. Events on skills that belong to the agent program itself are left out everywhere.
 """
 
-from skilljuror.metrics.rows import MAIN, SUB, Answer
+from skilljuror.metrics.base import MAIN, SUB, ValueOrReason
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.trajectory import Step
@@ -27,7 +27,7 @@ def agent_steps(context: TrialContext, scope: str = "") -> tuple[Step, ...]:
 def task_events(context: TrialContext, scope: str = "") -> tuple[ResourceEvent, ...]:
     """Every event of the scope on a skill that was offered for the task."""
     return tuple([
-        event for event in context.events if within(event.agent, scope) and not event.bundled
+        event for event in context.events if in_scope(event.agent, scope) and not event.bundled
     ])
 
 
@@ -45,16 +45,16 @@ def skill_positions(context: TrialContext) -> tuple[int, ...]:
     return tuple(i for i, step in enumerate(agent_steps(context)) if step.index in touched)
 
 
-def seconds_to(context: TrialContext, step: int) -> Answer:
+def seconds_to(context: TrialContext, step: int) -> ValueOrReason:
     """Seconds from the start of the log to the message of a step of the main agent; 0 for step 0."""
     if step == 0:
         return 0.0
-    at = next((one.timestamp for one in agent_steps(context) if one.index == step), None)
+    reached = next((row.timestamp for row in agent_steps(context) if row.index == step), None)
     trajectory = context.trajectory
     start = trajectory.started_at if trajectory else None
-    if at is None or start is None:
+    if reached is None or start is None:
         return "no_timestamps"
-    return max(0.0, at - start)
+    return max(0.0, reached - start)
 
 
 def resource_of(event: ResourceEvent) -> Resource:
@@ -62,6 +62,6 @@ def resource_of(event: ResourceEvent) -> Resource:
     return event.skill.rpartition(":")[2], event.resource
 
 
-def within(agent: str, scope: str) -> bool:
+def in_scope(agent: str, scope: str) -> bool:
     """Whether an agent belongs to a scope."""
     return (agent == MAIN) == (scope != SUB)

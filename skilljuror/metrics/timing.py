@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from skilljuror.metrics.rows import Answer, Row, rows
+from skilljuror.metrics.base import MeasureKey, ValueOrReason, to_measures
 from skilljuror.metrics.scope import agent_steps, skill_positions, used_events
 from skilljuror.models.measure import Measure, TrialContext
 
@@ -25,26 +25,28 @@ def part_of(position: int, steps: int, parts: int) -> int:
 def measure(context: TrialContext) -> Iterator[Measure]:
     """Rows of one trial, main agent only: positions of sub-agents have no common clock."""
     positions, steps = skill_positions(context), len(agent_steps(context))
-    answers = _by_part(positions, steps, THIRDS, "skill_steps_in_third")
-    answers |= _by_part(positions, steps, BINS, "skill_steps_in_bin")
-    answers |= _spread(positions, steps) | _first(context, positions, steps)
+    values = _by_part(positions, steps, THIRDS, "skill_steps_in_third")
+    values |= _by_part(positions, steps, BINS, "skill_steps_in_bin")
+    values |= _spread(positions, steps) | _first(context, positions, steps)
     if context.trajectory is None:
-        return rows(context, dict.fromkeys(answers, "no_trajectory"))
-    return rows(context, answers)
+        return to_measures(context, dict.fromkeys(values, "no_trajectory"))
+    return to_measures(context, values)
 
 
-def _by_part(positions: tuple[int, ...], steps: int, parts: int, name: str) -> dict[Row, Answer]:
-    found = Counter([part_of(position, steps, parts) for position in positions])
-    return {row: found[part] for part, row in enumerate(_rows_of_parts(name, parts))}
+def _by_part(
+    positions: tuple[int, ...], steps: int, parts: int, name: str
+) -> dict[MeasureKey, ValueOrReason]:
+    counts = Counter([part_of(position, steps, parts) for position in positions])
+    return {key: counts[part] for part, key in enumerate(_keys_of_parts(name, parts))}
 
 
 @cache
-def _rows_of_parts(name: str, parts: int) -> tuple[Row, ...]:
+def _keys_of_parts(name: str, parts: int) -> tuple[MeasureKey, ...]:
     width = len(str(parts - 1))
     return tuple((name, f"{part:0{width}}") for part in range(parts))
 
 
-def _spread(positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:
+def _spread(positions: tuple[int, ...], steps: int) -> dict[MeasureKey, ValueOrReason]:
     thirds = {part_of(position, steps, THIRDS) for position in positions}
     return {
         ("skill_thirds", ""): len(thirds),
@@ -54,7 +56,9 @@ def _spread(positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:
     }
 
 
-def _first(context: TrialContext, positions: tuple[int, ...], steps: int) -> dict[Row, Answer]:
+def _first(
+    context: TrialContext, positions: tuple[int, ...], steps: int
+) -> dict[MeasureKey, ValueOrReason]:
     if positions:
         first = positions[0]
         return {

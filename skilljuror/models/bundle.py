@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 ResourceClass = Literal["root", "support", "code", "data"]
-Severity = Literal["error", "warning", "info"]
+IssueSeverity = Literal["error", "warning", "info"]
 
 
 class Blob(Struct, frozen=True):
@@ -52,7 +52,7 @@ class BundleIssue(Struct, frozen=True):
 
     rule: str
     """Stable rule id, such as "frontmatter-invalid"."""
-    severity: Severity
+    severity: IssueSeverity
     """How much it matters to a reader."""
     file: str
     """Posix path inside the bundle; "" for the bundle as a whole."""

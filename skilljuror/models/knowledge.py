@@ -22,7 +22,7 @@ CONTENT_KINDS: frozenset[str] = frozenset({"statement", "heading", "item", "row"
 """Kinds that partition the text: every line that says something stands in one of these.
 The others (command, step, file, schema, link) are read off the same lines a second time."""
 
-Change = Literal[
+ChangeKind = Literal[
     "polarity",
     "comparator-flip",
     "comparator",
@@ -70,7 +70,7 @@ class Unit(Struct, frozen=True):
     """Name of the template whose grammar the line follows; None for text of an author."""
 
 
-class Place(Struct, frozen=True):
+class UnitLocation(Struct, frozen=True):
     """Where a unit stands in one variant."""
 
     file: str
@@ -86,7 +86,7 @@ class MappedUnit(Struct, frozen=True):
 
     unit: Unit
     """The unit as it stands in the source."""
-    places: dict[str, Place | None]
+    places: dict[str, UnitLocation | None]
     """variant -> place; None where the unit does not stand (a gate reports it)."""
 
 
@@ -99,7 +99,7 @@ class UnitPair(Struct, frozen=True):
     """As the variant says it."""
     ratio: float = 1.0
     """Similarity of their words, 0 to 1."""
-    change: Change | None = None
+    change: ChangeKind | None = None
     """What was altered; None for a pair that says the same."""
 
 

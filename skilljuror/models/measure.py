@@ -67,7 +67,7 @@ class TrialContext(Struct, frozen=True):
 
 
 UptakeLabel = Literal["yes", "no", "unknown"]
-Uptake = Literal[
+UptakeCategory = Literal[
     "implementation",
     "validation",
     "correction",
@@ -98,7 +98,7 @@ class Verdict(Struct, frozen=True):
     """Name and version of the judge."""
     label: UptakeLabel
     """yes, no or unknown; unknown stays outside the rate (measures §4)."""
-    category: Uptake
+    category: UptakeCategory
     """Why."""
     source_quote: str | None = None
     """What the resource said."""

@@ -46,7 +46,7 @@ class Usage(Struct, frozen=True, gc=False):
     """Cost as the log states it, US dollars."""
 
 
-class Result(Struct, frozen=True, gc=False):
+class ToolResult(Struct, frozen=True, gc=False):
     """What came back from a call."""
 
     text: str
@@ -69,7 +69,7 @@ class Result(Struct, frozen=True, gc=False):
     """Duration of the call."""
 
 
-class Call(Struct, frozen=True):
+class ToolCall(Struct, frozen=True):
     """One tool call, with the fields that matter spelled one way for every agent."""
 
     call_id: str | None
@@ -100,7 +100,7 @@ class Call(Struct, frozen=True):
     """Id of the sub-agent started (agent), where the log joins them."""
     arguments: dict[str, Any] = {}
     """The arguments as logged."""
-    result: Result | None = None
+    result: ToolResult | None = None
     """What came back; None for a call without an answer."""
 
 
@@ -117,7 +117,7 @@ class Step(Struct, frozen=True):
     """What the agent said."""
     reasoning: str = ""
     """Reasoning where the log shows it."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
     """Its calls in order."""
     usage: Usage | None = None
     """Tokens of this step."""
@@ -167,6 +167,19 @@ class OfferedSkill(Struct, frozen=True, gc=False):
     """True for a skill that belongs to the agent itself, not to the task."""
 
 
+class AgentTraits(Struct, frozen=True, gc=False):
+    """How an agent program behaves, as far as what its logs mean hangs on it."""
+
+    finds_skills: bool = False
+    """It looks for skills by itself, so that a path in a prompt offers none."""
+    keeps_folder: bool = True
+    """Its commands share one shell, so that the folder one changes to is that of the next."""
+    lists_every_skill: bool = False
+    """However long its list of skills is, no name is left out."""
+    lists_folder_names: bool = False
+    """Its list calls a skill by its folder; the lists of others, by the name in its frontmatter."""
+
+
 class Outcome(Struct, frozen=True):
     """What a harness wrote beside the log about how its trial ended."""
 
@@ -193,6 +206,8 @@ class Trajectory(Struct, frozen=True):
     """Everything else that reached a context, in file order."""
     agent: str | None = None
     """Name of the agent program."""
+    traits: AgentTraits = AgentTraits()
+    """How that program behaves."""
     agent_version: str | None = None
     """Its version."""
     model: str | None = None

@@ -1,4 +1,4 @@
-"""Parsers: one file per log format, each yielding `Trajectory` records."""
+"""Parsers: one folder per agent, one `Parser` per log format, each yielding `Trajectory` records."""
 
 FORMATS = {
     "harbor-trial": "skilljuror.parsers.harbor.trial:HarborTrial",
@@ -10,8 +10,9 @@ FORMATS = {
     "gemini-chat": "skilljuror.parsers.gemini_cli.chat:GeminiChat",
     "gemini-stream": "skilljuror.parsers.gemini_cli.stream:GeminiStream",
     "mini-swe-agent": "skilljuror.parsers.mini_swe_agent.trajectory:MiniSweAgent",
-    "openhands": "skilljuror.parsers.openhands:OpenHands",
-    "terminus-2": "skilljuror.parsers.terminus2:Terminus2",
+    "openhands": "skilljuror.parsers.openhands.events:OpenHands",
+    "terminus-2": "skilljuror.parsers.terminus2.episodes:Terminus2",
     "copilot-cli": "skilljuror.parsers.copilot_cli.events:CopilotCli",
-    "opencode": "skilljuror.parsers.opencode:OpenCode",
+    "opencode": "skilljuror.parsers.opencode.session_export:OpenCode",
 }
+"""Name of a log format -> its `Parser`; `module:attribute` is a name as well."""

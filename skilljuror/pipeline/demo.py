@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror import tokens
-from skilljuror.files import RunFolder, data_dir
+from skilljuror.files import StudyFolder, data_dir
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
+from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
-from skilljuror.pipeline.reporting import report_study
-from skilljuror.pipeline.workers.progress import Listener, silent
+from skilljuror.pipeline.lookup import report_study
+from skilljuror.pipeline.workers import Listener, silent
 
 
 class DemoSummary(Struct, frozen=True):
@@ -43,7 +43,7 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
 
     A Ctrl-C ends it as a KeyboardInterrupt; the same call goes on from the finished trials.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     study_file = data_dir("examples") / "study.yaml"
     run = run_study(study_file, folder, jobs=jobs, progress=progress)
     if run.interrupted:
@@ -55,14 +55,14 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
         study=str(folder),
         report=str(report.path),
         trials=run.finished,
-        seconds=time.monotonic() - begun,
+        seconds=time.monotonic() - started,
         title=report.title,
         columns=tuple(report.columns),
         headline=tuple(tuple(row) for row in report.headline),
-        example_trial=_example(folder),
+        example_trial=_example_trial(folder),
     )
 
 
-def _example(folder: Path) -> str:
-    finished = RunFolder(folder).finished_trials()
+def _example_trial(folder: Path) -> str:
+    finished = StudyFolder(folder).finished_trials()
     return next((name for name in finished if "__pd__" in name), finished[0])

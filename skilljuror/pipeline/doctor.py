@@ -1,4 +1,4 @@
-"""What this machine can do."""
+"""What this machine can do: libraries, programs, data and sandbox, each tried."""
 
 import platform
 import shutil
@@ -16,7 +16,7 @@ from skilljuror.harnesses import HARNESSES
 from skilljuror.registry import resolve
 
 
-class Check(Struct, frozen=True):
+class MachineCheck(Struct, frozen=True):
     """One part of the machine."""
 
     name: str
@@ -49,55 +49,57 @@ PROGRAMS = {
 """Program -> (registry, plugin that runs it, use); a program that no plugin runs enables nothing."""
 
 
-def inspect_machine() -> list[Check]:
+def inspect_machine() -> list[MachineCheck]:
     """Every check, the needed parts first."""
     python = platform.python_version()
-    rows = [Check("python", sys.version_info >= (3, 11), python, "everything", needed=True)]
+    rows = [MachineCheck("python", sys.version_info >= (3, 11), python, "everything", needed=True)]
     rows += [_library(name, use) for name, use in LIBRARIES.items()]
     rows += [_data(), _tokenizer(), _sandbox()]
     used = {name: use for name, (registry, plugin, use) in PROGRAMS.items() if plugin in registry}
     return rows + [_program(name, use) for name, use in used.items()]
 
 
-def _library(name: str, use: str) -> Check:
+def _library(name: str, use: str) -> MachineCheck:
     try:
-        return Check(name, True, metadata.version(name), use, needed=name != "litellm")
+        return MachineCheck(name, True, metadata.version(name), use, needed=name != "litellm")
     except metadata.PackageNotFoundError:
-        return Check(name, False, f"pip install {name}", use, needed=name != "litellm")
+        return MachineCheck(name, False, f"pip install {name}", use, needed=name != "litellm")
 
 
-def _data() -> Check:
+def _data() -> MachineCheck:
     try:
         folder = data_dir("examples")
     except UsageError as error:
-        return Check("packaged examples", False, error.message, "skilljuror demo", needed=True)
-    return Check("packaged examples", True, folder.name, "skilljuror demo", needed=True)
+        return MachineCheck(
+            "packaged examples", False, error.message, "skilljuror demo", needed=True
+        )
+    return MachineCheck("packaged examples", True, folder.name, "skilljuror demo", needed=True)
 
 
-def _tokenizer() -> Check:
+def _tokenizer() -> MachineCheck:
     name = tokens.tokenizer_name()
     exact = tokens.available()
-    return Check("offline tokenizer", exact, name, "exact token counts (else estimates)")
+    return MachineCheck("offline tokenizer", exact, name, "exact token counts (else estimates)")
 
 
-def _sandbox() -> Check:
+def _sandbox() -> MachineCheck:
     use = "isolated local trials (else plain temporary folders)"
     try:
         isolation = resolve(HARNESSES, "local", "harness")({"isolation": "bwrap"}).prepare()
     except HarnessError as error:
-        return Check("bubblewrap", False, error.message, use)
-    return Check("bubblewrap", True, isolation, use)
+        return MachineCheck("bubblewrap", False, error.message, use)
+    return MachineCheck("bubblewrap", True, isolation, use)
 
 
-def _program(name: str, use: str) -> Check:
+def _program(name: str, use: str) -> MachineCheck:
     place = shutil.which(name)
     if place is None:
-        return Check(name, False, "not on PATH", use)
+        return MachineCheck(name, False, "not on PATH", use)
     try:
         done = subprocess.run(
             [place, "--version"], capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name, False, str(error), use)
+        return MachineCheck(name, False, str(error), use)
     first = (done.stdout or done.stderr).strip().splitlines()
-    return Check(name, done.returncode == 0, first[0] if first else "no version", use)
+    return MachineCheck(name, done.returncode == 0, first[0] if first else "no version", use)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from skilljuror.errors import QueryError
 
-_LINE = re.compile(r"-- ([a-z]+|column [a-z0-9_]+): (\S.*)")
-_MORE = re.compile(r"--   (\S.*)")
+_ENTRY = re.compile(r"-- ([a-z]+|column [a-z0-9_]+): (\S.*)")
+_CONTINUATION = re.compile(r"--   (\S.*)")
 
 
 class Query(NamedTuple):
@@ -36,7 +36,7 @@ class Query(NamedTuple):
 
 
 def read_query(path: Path) -> Query:
-    """One file. Raises QueryError where its head is not complete."""
+    """A question from its .sql file. Raises QueryError where the head of the file lacks an entry."""
     sql = path.read_text(encoding="utf-8")
     head = _head(sql)
     missing = [name for name in ("question", "section", "grain", "columns") if name not in head]
@@ -62,16 +62,16 @@ def read_query(path: Path) -> Query:
 
 def _head(sql: str) -> dict[str, str]:
     """Names and texts of the leading comment lines; an indented line goes on with the last one."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     name = ""
     for line in sql.splitlines():
-        if begun := _LINE.fullmatch(line):
-            name, found[begun[1]] = begun[1], begun[2]
-        elif (more := _MORE.fullmatch(line)) and name:
-            found[name] += " " + more[1]
+        if first := _ENTRY.fullmatch(line):
+            name, entries[first[1]] = first[1], first[2]
+        elif (more := _CONTINUATION.fullmatch(line)) and name:
+            entries[name] += " " + more[1]
         elif not line.startswith("--"):
             break
-    return found
+    return entries
 
 
 def _listed(text: str) -> list[str]:

@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 from skilljuror.errors import QueryError
 from skilljuror.queries.catalog import Query, read_query
-from skilljuror.store import Reader, Result, open_read
+from skilljuror.store import QueryResult, Reader, open_read
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Reader", "Result", "Source", "catalog", "frame", "open_read", "parquet", "query", "run"]
+__all__ = [
+    "QueryResult",
+    "Reader",
+    "Source",
+    "catalog",
+    "frame",
+    "open_read",
+    "parquet",
+    "query",
+    "run",
+]
 
 FOLDER = Path(__file__).parent
-NAME = re.compile(r"[A-Za-z0-9_-]+")
+QUESTION_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """A single word is meant as the name of a question; SQL has more."""
 
 Source = Path | str | Reader
+"""A database file, or a view of one that is open already."""
 
 
 @lru_cache(maxsize=1)
@@ -36,21 +47,24 @@ def catalog() -> list[Query]:
 
 def query(name: str) -> Query:
     """One named question. Raises QueryError with the names that exist."""
-    found = _queries().get(name)
-    if found is None:
+    named = _queries().get(name)
+    if named is None:
         near = get_close_matches(name.lower().replace("-", "_"), _queries(), n=1)
         guess = f"did you mean {near[0]!r}? " if near else ""
         names = ", ".join(_queries())
         raise QueryError(f"unknown question {name!r}; {guess}choose one of {names}, or write SQL")
-    return found
+    return named
 
 
-def means(question: str) -> str:
-    """What it means that a question has no answer; "" for SQL, and where nothing needs saying."""
-    return query(question).empty if NAME.fullmatch(question) else ""
+def meaning_of_no_rows(question: str) -> str:
+    """What an answer without rows says, in a sentence for people; "" for SQL and where that is plain.
+
+    Raises QueryError for an unknown question.
+    """
+    return query(question).empty if QUESTION_NAME.fullmatch(question) else ""
 
 
-def run(source: Source, question: str, **params: Any) -> Result:
+def run(source: Source, question: str, **params: Any) -> QueryResult:
     """The answer to a named question, or to SQL: whatever is not a single word.
 
     `source` is a database file or an open Reader. Raises QueryError, StoreError.
@@ -61,29 +75,30 @@ def run(source: Source, question: str, **params: Any) -> Result:
 
 
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
-    """The same as a pandas DataFrame, with the database's own types."""
+    """The answer as a pandas DataFrame, with the database's own types. Raises as `run`."""
     sql, bound = _prepared(question, params)
     with _reader(source) as reader:
-        found: pd.DataFrame = reader.arrow(sql, bound).to_pandas()
-    return found
+        answer: pd.DataFrame = reader.arrow(sql, bound).to_pandas()
+    return answer
 
 
 def parquet(source: Source, question: str, path: Path, **params: Any) -> int:
-    """Write the answer to a Parquet file, with the database's own types; the number of rows."""
+    """Write the answer to a Parquet file, with the database's own types, and return its number of
+    rows. Raises as `run`."""
     sql, bound = _prepared(question, params)
     with _reader(source) as reader:
         return reader.to_parquet(sql, path, bound)
 
 
 def _prepared(question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    if NAME.fullmatch(question) is None:
+    if QUESTION_NAME.fullmatch(question) is None:
         return question, params
-    found = query(question)
-    unknown = sorted(set(params) - set(found.params))
+    named = query(question)
+    unknown = sorted(set(params) - set(named.params))
     if unknown:
-        valid = ", ".join(found.params) or "none"
+        valid = ", ".join(named.params) or "none"
         raise QueryError(f"question {question!r} has no parameter {unknown[0]!r}; it has: {valid}")
-    return found.sql, {**found.params, **params}
+    return named.sql, {**named.params, **params}
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from skilljuror.queries.run import open_read
-from skilljuror.reports.asking import Ask
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.reports.page import write_page
 
@@ -42,18 +42,20 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
     Raises StoreError when the database cannot be read.
     """
     with open_read(database) as reader:
-        ask = Ask(reader, quotes=quotes)
-        first = headline(ask)
-        path = write_page(ask, first, target)
-        columns, rows = _first_table(ask, first)
+        answers = Answers(reader, quotes=quotes)
+        first = headline(answers)
+        path = write_page(answers, first, target)
+        columns, rows = _first_table(answers, first)
     return ReportSummary(path, first.title, columns, rows, first.observed, first.scripted)
 
 
-def _first_table(ask: Ask, first: Headline) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
+def _first_table(
+    answers: Answers, first: Headline
+) -> tuple[tuple[str, ...], tuple[tuple[Any, ...], ...]]:
     if first.observed:
-        opened = [row for row in ask("skills_opened").records() if row["opened"]]
+        opened = [row for row in answers("skills_opened").records() if row["opened"]]
         return SKILL_COLUMNS, _rows(opened[:MOST_SKILLS], SKILL_COLUMNS)
-    return CONDITION_COLUMNS, _rows(ask("outcomes").records(), CONDITION_COLUMNS)
+    return CONDITION_COLUMNS, _rows(answers("outcomes").records(), CONDITION_COLUMNS)
 
 
 def _rows(records: list[dict[str, Any]], columns: tuple[str, ...]) -> tuple[tuple[Any, ...], ...]:

@@ -16,7 +16,7 @@ LINE = "#c9cdd3"
 PLUS = "#2f7fd1"
 MINUS = "#d7792a"
 TIE = "#8b919a"
-OTHERS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
+OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 """Colours of further series; all are told apart on light and on dark paper."""
 
 SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
@@ -84,13 +84,13 @@ def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
         yield figure, figure.subplots()
 
 
-def tidy(name: str) -> str:
+def short_label(name: str) -> str:
     """A name from a log as a label: one line, printable, not longer than LABEL characters."""
     text = "".join(mark if mark.isprintable() else " " for mark in name)
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 
-def finished(figure: "Figure", name: str, title: str, read: str, *, scripted: bool) -> Drawing:
+def finish(figure: "Figure", name: str, title: str, read: str, *, scripted: bool) -> Drawing:
     """The figure as a Drawing, titled, and marked when a scripted policy ran."""
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     if scripted:

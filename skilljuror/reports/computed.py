@@ -5,11 +5,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from skilljuror.queries.catalog import Query
-from skilljuror.queries.run import Result, query
+from skilljuror.queries.run import QueryResult, query
+from skilljuror.reports.answers import Answers
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
-
-Answers = Callable[..., Result]
-"""Asks a named question, with its parameters, and gives its answer."""
 
 COSTS = {"agent_minutes": "minutes", "display_tokens": "tokens", "cost_usd": "USD"}
 """Measures that are compared as ratios, with their units."""
@@ -40,7 +38,7 @@ _BY_TASK = {
 }
 
 
-class Computed(NamedTuple):
+class ComputedTable(NamedTuple):
     """A table made from the answer of a question by an estimator."""
 
     question: str
@@ -51,52 +49,62 @@ class Computed(NamedTuple):
     """How to read the numbers."""
     definitions: dict[str, str]
     """What single columns are."""
-    make: Callable[[Answers], Result]
+    make: Callable[[Answers], QueryResult]
     """Its rows."""
 
-    def about(self, name: str) -> Query:
-        """Its documentation; the SQL is that of the question it starts from."""
-        return query(SOURCE)._replace(
-            name=name,
-            question=self.question,
-            grain="one row is one measure",
-            columns=self.columns,
-            read=self.read,
-            definitions=self.definitions,
-        )
+
+def answer(answers: Answers, name: str) -> QueryResult:
+    """The rows of a computed table, or of a named question. Raises QueryError."""
+    return COMPUTED[name].make(answers) if name in COMPUTED else answers(name)
 
 
-def ratios(ask: Answers) -> Result:
+def documentation(name: str) -> Query:
+    """What a question, or a computed table, says of itself; the SQL of a computed table is that of
+    the question it starts from."""
+    if name not in COMPUTED:
+        return query(name)
+    table = COMPUTED[name]
+    return query(SOURCE)._replace(
+        name=name,
+        question=table.question,
+        grain="one row is one measure",
+        columns=table.columns,
+        read=table.read,
+        definitions=table.definitions,
+    )
+
+
+def ratios(answers: Answers) -> QueryResult:
     """Treatment / control in time, tokens and cost, as ratios of geometric means over tasks."""
     rows = []
     for metric, unit in COSTS.items():
-        treatment, control = arms(ask, metric)
-        found = geometric_ratio(control, treatment)
-        ends = (found.interval.low, found.interval.high) if found.interval else (None, None)
-        counts = (_trials(treatment), _trials(control), found.tasks)
-        rows.append((metric, unit, *counts, found.ratio, *ends))
-    return Result(RATIOS, [row for row in rows if row[2] or row[3]])
+        treatment, control = measure_arms(answers, metric)
+        paired = geometric_ratio(control, treatment)
+        ends = (paired.interval.low, paired.interval.high) if paired.interval else (None, None)
+        counts = (_trials(treatment), _trials(control), paired.tasks)
+        rows.append((metric, unit, *counts, paired.ratio, *ends))
+    return QueryResult(RATIOS, [row for row in rows if row[2] or row[3]])
 
 
-def contrasts(ask: Answers) -> Result:
+def contrasts(answers: Answers) -> QueryResult:
     """Treatment minus control in how agents worked, as paired means over tasks."""
     rows = []
     for metric, unit in PROCESS.items():
-        treatment, control = arms(ask, metric)
-        found = paired_delta(control, treatment, unit=unit)
-        ends = (found.t.low, found.t.high) if found.t else (None, None)
-        counts = (_trials(treatment), _trials(control), found.tasks)
-        rows.append((metric, unit, *counts, found.delta, *ends))
-    return Result(CONTRASTS, [row for row in rows if row[2] or row[3]])
+        treatment, control = measure_arms(answers, metric)
+        paired = paired_delta(control, treatment, unit=unit)
+        ends = (paired.t.low, paired.t.high) if paired.t else (None, None)
+        counts = (_trials(treatment), _trials(control), paired.tasks)
+        rows.append((metric, unit, *counts, paired.delta, *ends))
+    return QueryResult(CONTRASTS, [row for row in rows if row[2] or row[3]])
 
 
-def arms(ask: Answers, metric: str) -> tuple[Arm, Arm]:
-    """Values per task of treatment and control; nulls are left out."""
-    found: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
-    for row in ask(SOURCE, metrics=metric).records():
+def measure_arms(answers: Answers, metric: str) -> tuple[Arm, Arm]:
+    """Values of a measure per task, of (treatment, control); nulls are left out."""
+    values: dict[bool, dict[str, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
+    for row in answers(SOURCE, metrics=metric).records():
         if row["value"] is not None:
-            found[row["treated"]][row["task"]].append(row["value"])
-    return found[True], found[False]
+            values[row["treated"]][row["task"]].append(row["value"])
+    return values[True], values[False]
 
 
 def _trials(arm: Arm) -> int:
@@ -112,7 +120,7 @@ CONTRASTS = (
 
 
 COMPUTED = {
-    "ratios": Computed(
+    "ratios": ComputedTable(
         "How much more time, tokens and money does the treatment take?",
         RATIOS,
         "A ratio of 1 means no difference, 1.20 a fifth more. Every task weighs the same, so one long "
@@ -120,7 +128,7 @@ COMPUTED = {
         {"ratio": "exp of the mean over tasks of log(treatment mean / control mean)", **_BY_TASK},
         ratios,
     ),
-    "contrasts": Computed(
+    "contrasts": ComputedTable(
         "By how much does the way of working differ, task by task?",
         CONTRASTS,
         "Where the interval holds 0, nothing is shown. Eleven measures are compared, so one of them may "

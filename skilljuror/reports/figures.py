@@ -1,30 +1,46 @@
 """The figures of a study: per-task deltas, timing, exposure, strata."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from skilljuror.reports.asking import Ask
-from skilljuror.reports.canvas import MINUS, OTHERS, PLUS, TIE, Drawing, canvas, finished, tidy
-from skilljuror.reports.heat import heat_map
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.canvas import (
+    MINUS,
+    OTHER_COLOURS,
+    PLUS,
+    TIE,
+    Drawing,
+    canvas,
+    finish,
+    short_label,
+)
 
 Row = dict[str, Any]
 
 NAMED_BARS = 40
 """Up to this many tasks, each bar carries its name."""
 
+BINS = 20
+"""Columns of a heat map: twentieths of a run."""
+
+Cells = Mapping[tuple[str, int], float]
+"""(row, bin) -> value, rows in the order of their first mention."""
+
 DRAWN_STRATA = ("validation_type", "workflow_type")
 """Attributes whose values are points of the scatter."""
 
 
-def drawings(ask: Ask, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
+def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
     """The named figures that have something to show."""
-    found = (FIGURES[name](ask, scripted) for name in names)
-    return [drawing for drawing in found if drawing is not None]
+    drawn = (FIGURES[name](answers, scripted) for name in names)
+    return [drawing for drawing in drawn if drawing is not None]
 
 
-def task_deltas(ask: Ask, scripted: bool) -> Drawing | None:
+def task_deltas(answers: Answers, scripted: bool) -> Drawing | None:
     """Strict passes per task, treatment minus control (Figure 4)."""
-    rows = sorted(ask("task_deltas").records(), key=lambda row: (-row["delta_rate"], row["task"]))
+    rows = sorted(
+        answers("task_deltas").records(), key=lambda row: (-row["delta_rate"], row["task"])
+    )
     if not rows:
         return None
     named = len(rows) <= NAMED_BARS
@@ -36,7 +52,7 @@ def task_deltas(ask: Ask, scripted: bool) -> Drawing | None:
             "One bar is one task: to the plus side the treatment passed more of its trials, to the "
             "minus side fewer. A dot is a tie."
         )
-        return finished(figure, "task_deltas", title, read, scripted=scripted)
+        return finish(figure, "task_deltas", title, read, scripted=scripted)
 
 
 def _named_bars(axes: Any, rows: list[Row]) -> None:
@@ -44,7 +60,7 @@ def _named_bars(axes: Any, rows: list[Row]) -> None:
     values = [100 * row["delta_rate"] for row in rows]
     axes.barh(places, values, color=[_colour(value) for value in values], height=0.72)
     _ties(axes, [(0.0, place) for place, value in enumerate(values) if not value])
-    axes.set_yticks(places, [tidy(row["task"]) for row in rows])
+    axes.set_yticks(places, [short_label(row["task"]) for row in rows])
     axes.invert_yaxis()
     axes.axvline(0, color=TIE, linewidth=0.8)
     axes.set_xlabel("percentage points")
@@ -75,13 +91,13 @@ def _colour(value: float) -> str:
     return TIE if not value else PLUS if value > 0 else MINUS
 
 
-def timing_bins(ask: Ask, scripted: bool) -> Drawing | None:
+def timing_bins(answers: Answers, scripted: bool) -> Drawing | None:
     """Where Skill-related steps fall along the run (Figure 5)."""
-    rows = ask("timing_bins").records()
+    rows = answers("timing_bins").records()
     if not any(row["skill_steps"] for row in rows):
         return None
     cells = {(row["condition"], row["bin"]): row["per_trial"] for row in rows}
-    return heat_map(
+    return _heat_map(
         "timing_bins",
         "Skill-related steps along the run, per trial",
         "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
@@ -91,12 +107,12 @@ def timing_bins(ask: Ask, scripted: bool) -> Drawing | None:
     )
 
 
-def exposure_curve(ask: Ask, scripted: bool) -> Drawing | None:
+def exposure_curve(answers: Answers, scripted: bool) -> Drawing | None:
     """How the Skill's knowledge arrives (drawn where a knowledge map exists)."""
-    rows = ask("exposure_curve").records()
+    rows = answers("exposure_curve").records()
     if not any(row["units_share"] for row in rows):
         return None
-    colours = _series(ask, [row["condition"] for row in rows])
+    colours = _series(answers, [row["condition"] for row in rows])
     with canvas(9.0, 3.6) as (figure, axes):
         for condition, colour in colours.items():
             _curve(axes, [row for row in rows if row["condition"] == condition], colour)
@@ -111,7 +127,7 @@ def exposure_curve(ask: Ask, scripted: bool) -> Drawing | None:
             "band holds the middle half of the trials."
         )
         title = "How the Skill's knowledge reaches the agent"
-        return finished(figure, "exposure_curve", title, read, scripted=scripted)
+        return finish(figure, "exposure_curve", title, read, scripted=scripted)
 
 
 def _curve(axes: Any, rows: list[Row], colour: str) -> None:
@@ -123,18 +139,18 @@ def _curve(axes: Any, rows: list[Row], colour: str) -> None:
     axes.plot(places, means, color=colour, linewidth=2, label=rows[0]["condition"])
 
 
-def _series(ask: Ask, conditions: Sequence[str]) -> dict[str, str]:
+def _series(answers: Answers, conditions: Sequence[str]) -> dict[str, str]:
     """One colour per condition; treatment and control have theirs everywhere on the page."""
-    overview = ask.one("overview")
+    overview = answers.single("overview")
     fixed = {overview["treatment"]: PLUS, overview["control"]: MINUS}
     others = [name for name in dict.fromkeys(conditions) if name not in fixed]
-    free = {name: OTHERS[place % len(OTHERS)] for place, name in enumerate(others)}
+    free = {name: OTHER_COLOURS[place % len(OTHER_COLOURS)] for place, name in enumerate(others)}
     return {name: fixed.get(name) or free[name] for name in dict.fromkeys(conditions)}
 
 
-def strata(ask: Ask, scripted: bool) -> Drawing | None:
+def strata(answers: Answers, scripted: bool) -> Drawing | None:
     """Uptake against outcome, one point per stratum (Figure 7)."""
-    rows = [row for row in ask("strata").records() if _drawn(row)]
+    rows = [row for row in answers("strata").records() if _drawn(row)]
     rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
     if len(rows) < 2:
         return None
@@ -152,7 +168,7 @@ def strata(ask: Ask, scripted: bool) -> Drawing | None:
             "chance: this shows where to look, not what causes what."
         )
         title = "Uptake and success by kind of task, treatment minus control"
-        return finished(figure, "strata", title, read, scripted=scripted)
+        return finish(figure, "strata", title, read, scripted=scripted)
 
 
 def _drawn(row: Row) -> bool:
@@ -165,14 +181,14 @@ def _points(axes: Any, rows: list[Row]) -> None:
     colours = [_colour(up) for _, up in places]
     axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
     axes.margins(0.2, 0.14)
-    labels = [f"{tidy(row['value'])} ({row['tasks']})" for row in rows]
-    for text, place, shift in dodged(labels, places):
+    labels = [f"{short_label(row['value'])} ({row['tasks']})" for row in rows]
+    for text, place, shift in dodge_labels(labels, places):
         axes.annotate(
             text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
         )
 
 
-def dodged(
+def dodge_labels(
     labels: Sequence[str], places: Sequence[tuple[float, float]]
 ) -> list[tuple[str, tuple[float, float], int]]:
     """Labels with their points and the number of lines each is shifted, so that labels of points
@@ -191,16 +207,16 @@ def dodged(
     return placed
 
 
-def skill_timing(ask: Ask, scripted: bool) -> Drawing | None:
+def skill_timing(answers: Answers, scripted: bool) -> Drawing | None:
     """When in a run each skill is used, the most used skills first."""
-    rows = ask("skill_timing").records()
-    used = [row["skill"] for row in ask("skills_opened").records() if row["opened"]]
-    shown = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
-    if not shown:
+    rows = answers("skill_timing").records()
+    used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
+    listed = [name for name in used if any(row["skill"] == name for row in rows)][:NAMED_BARS]
+    if not listed:
         return None
-    cells = {(name, place): 0 for name in shown for place in range(20)}
-    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in shown}
-    return heat_map(
+    cells = {(name, place): 0 for name in listed for place in range(20)}
+    cells |= {(row["skill"], row["bin"]): row["steps"] for row in rows if row["skill"] in listed}
+    return _heat_map(
         "skill_timing",
         "When in a run each skill is used",
         "One column is a twentieth of the run. The colour is the number of steps with a use of the "
@@ -210,11 +226,11 @@ def skill_timing(ask: Ask, scripted: bool) -> Drawing | None:
     )
 
 
-def skills_opened(ask: Ask, scripted: bool) -> Drawing | None:
+def skills_opened(answers: Answers, scripted: bool) -> Drawing | None:
     """Runs that were offered a skill and runs that opened it."""
     from matplotlib.ticker import MaxNLocator
 
-    rows = [row for row in ask("skills_opened").records() if row["opened"]][:NAMED_BARS]
+    rows = [row for row in answers("skills_opened").records() if row["opened"]][:NAMED_BARS]
     if not rows:
         return None
     with canvas(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
@@ -222,17 +238,42 @@ def skills_opened(ask: Ask, scripted: bool) -> Drawing | None:
         offered = [row["trajectories"] for row in rows]
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
         axes.barh(places, [row["opened"] for row in rows], color=PLUS, height=0.4, label="opened")
-        axes.set_yticks(places, [tidy(row["skill"]) for row in rows])
+        axes.set_yticks(places, [short_label(row["skill"]) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         figure.legend(loc="outside upper right", ncols=2)
         read = "The pale bar is the runs that knew of the skill, the dark bar those that opened it."
         title = "Skills that agents opened"
-        return finished(figure, "skills_opened", title, read, scripted=scripted)
+        return finish(figure, "skills_opened", title, read, scripted=scripted)
 
 
-FIGURES: dict[str, Callable[[Ask, bool], Drawing | None]] = {
+def _heat_map(name: str, title: str, read: str, cells: Cells, *, scripted: bool) -> Drawing:
+    """A heat map with one row per name and one column per twentieth of the run, clear to full."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
+    names = list(dict.fromkeys(row for row, _ in cells))
+    grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in names]
+    ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
+    with canvas(9.0, 1.4 + 0.4 * len(names)) as (figure, axes):
+        mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
+        _heat_map_axes(axes, names)
+        bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
+        bar.outline.set_visible(False)
+        return finish(figure, name, title, read, scripted=scripted)
+
+
+def _heat_map_axes(axes: Any, names: list[str]) -> None:
+    axes.set_yticks([place + 0.5 for place in range(len(names))], list(map(short_label, names)))
+    axes.invert_yaxis()
+    axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
+    axes.set_xlabel("part of the run")
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+FIGURES: dict[str, Callable[[Answers, bool], Drawing | None]] = {
     "task_deltas": task_deltas,
     "timing_bins": timing_bins,
     "exposure_curve": exposure_curve,

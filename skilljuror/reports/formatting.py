@@ -23,12 +23,12 @@ _LABELS = {
 }
 
 
-def label(column: str) -> str:
+def heading_of(column: str) -> str:
     """A column's name as a heading."""
     return _LABELS.get(column, column.replace("_", " "))
 
 
-def shown(column: str, value: Any) -> str:
+def format_value(column: str, value: Any) -> str:
     """One value of a column as text; a null is a dash, never a zero."""
     if value is None:
         return DASH
@@ -42,7 +42,7 @@ def shown(column: str, value: Any) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + " …"
 
 
-def points(value: float | None) -> str:
+def format_points(value: float | None) -> str:
     """A difference in percentage points with its sign; a dash for None."""
     if value is None:
         return DASH
@@ -52,7 +52,7 @@ def points(value: float | None) -> str:
 
 def _number(column: str, value: float) -> str:
     if column in _POINTS:
-        return points(100 * value)
+        return format_points(100 * value)
     if column.endswith(_SHARES):
         return _signed(f"{round(100 * value, 1) + 0.0:.1f} %")
     sign = "+" if column.startswith(_SIGNED) and value > 0 else ""

@@ -3,14 +3,15 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from skilljuror.reports.asking import Ask
-from skilljuror.reports.formatting import points
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.formatting import format_points
 from skilljuror.stats.bootstrap import studentized_interval
 from skilljuror.stats.paired import Arm, Interval, PairedDelta, leave_one_out, paired_delta
 from skilljuror.stats.power import detectable_effect
 from skilljuror.stats.signs import sign_flip, sign_test
 
-Row = tuple[Any, ...]
+MethodRow = tuple[Any, ...]
+"""(method, low, high, p) in percentage points."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Headline:
     """Treatment minus control in strict pass rate; None without two arms."""
     quotable: bool = False
     """Whether every planned trial of both arms has a final outcome."""
-    methods: tuple[Row, ...] = ()
+    methods: tuple[MethodRow, ...] = ()
     """(method, low, high, p) in percentage points, the headline's own first."""
     facts: tuple[tuple[str, str], ...] = field(default=())
     """Further facts: name and words."""
@@ -40,21 +41,23 @@ class Headline:
 METHOD_COLUMNS = ("method", "low_pp", "high_pp", "p")
 
 
-def headline(ask: Ask) -> Headline:
+def headline(answers: Answers) -> Headline:
     """The headline of a study, or of a pile of logs."""
-    overview = ask.one("overview")
+    overview = answers.single("overview")
     scripted = bool(overview["scripted"])
     if not overview["planned"]:
-        runs, skills = overview["trajectories"], _opened(ask)
-        title = f"{counted(runs, 'run')} read, {counted(skills, 'skill')} opened"
+        runs, skills = overview["trajectories"], _opened(answers)
+        title = f"{format_count(runs, 'run')} read, {format_count(skills, 'skill')} opened"
         words = _observed_words(overview)
-        return Headline(title, words, True, scripted, overview, facts=tuple(_observed_facts(ask)))
-    treatment, control = arms(ask)
+        return Headline(
+            title, words, True, scripted, overview, facts=tuple(_observed_facts(answers))
+        )
+    treatment, control = strict_pass_arms(answers)
     delta = paired_delta(control, treatment) if treatment and control else None
     if delta is None or delta.delta is None:
         words = "There are no two arms to compare, so there is no headline difference."
         return Headline(_no_contrast(overview), words, False, scripted, overview)
-    missing = _unsettled(ask)
+    missing = _unsettled(answers)
     return Headline(
         title=_title(overview, delta, missing),
         verdict=_verdict(overview, delta, missing),
@@ -64,15 +67,15 @@ def headline(ask: Ask) -> Headline:
         delta=delta,
         quotable=not missing,
         methods=tuple(_methods(delta)),
-        facts=tuple(_facts(ask, delta)),
+        facts=tuple(_facts(answers, delta)),
     )
 
 
-def arms(ask: Ask) -> tuple[Arm, Arm]:
+def strict_pass_arms(answers: Answers) -> tuple[Arm, Arm]:
     """Strict outcomes per task of treatment and control over the planned frame (measures §1.8)."""
     treatment: dict[str, list[float]] = {}
     control: dict[str, list[float]] = {}
-    for row in ask("task_deltas").records():
+    for row in answers("task_deltas").records():
         treatment[row["task"]] = _outcomes(row["treatment_passes"], row["treatment_trials"])
         control[row["task"]] = _outcomes(row["control_passes"], row["control_trials"])
     return treatment, control
@@ -82,8 +85,8 @@ def _outcomes(passes: int, trials: int) -> list[float]:
     return [1.0] * passes + [0.0] * (trials - passes)
 
 
-def _unsettled(ask: Ask) -> int:
-    rows = ask("task_deltas").records()
+def _unsettled(answers: Answers) -> int:
+    rows = answers("task_deltas").records()
     planned = sum(row["treatment_trials"] + row["control_trials"] for row in rows)
     settled = sum(row["treatment_settled"] + row["control_settled"] for row in rows)
     return int(planned - settled)
@@ -92,13 +95,15 @@ def _unsettled(ask: Ask) -> int:
 def _title(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
     contrast = f"{overview['treatment']} minus {overview['control']}"
     if missing:
-        open_trials = counted(missing, "planned trial")
+        open_trials = format_count(missing, "planned trial")
         return f"{contrast}: no headline yet, {open_trials} without a final outcome"
     if delta.z is None:
-        return f"{contrast}: {points(delta.delta)} in strict pass rate on one task, no interval"
+        return (
+            f"{contrast}: {format_points(delta.delta)} in strict pass rate on one task, no interval"
+        )
     return (
-        f"{contrast}: {points(delta.delta)} in strict pass rate "
-        f"(95 % interval {points(delta.z.low)} to {points(delta.z.high)}, {delta.tasks} tasks)"
+        f"{contrast}: {format_points(delta.delta)} in strict pass rate "
+        f"(95 % interval {format_points(delta.z.low)} to {format_points(delta.z.high)}, {delta.tasks} tasks)"
     )
 
 
@@ -106,8 +111,8 @@ def _no_contrast(overview: dict[str, Any]) -> str:
     return f"{overview['finished']} of {overview['planned']} planned trials, no contrast"
 
 
-def _opened(ask: Ask) -> int:
-    return sum(bool(row["opened"]) for row in ask("skills_opened").records())
+def _opened(answers: Answers) -> int:
+    return sum(bool(row["opened"]) for row in answers("skills_opened").records())
 
 
 def _observed_words(overview: dict[str, Any]) -> str:
@@ -120,14 +125,14 @@ def _observed_words(overview: dict[str, Any]) -> str:
     )
 
 
-def _observed_facts(ask: Ask) -> list[tuple[str, str]]:
-    runs = ask("trajectories").records()
+def _observed_facts(answers: Answers) -> list[tuple[str, str]]:
+    runs = answers("trajectories").records()
     opened = sum(bool(row["skills_opened"]) for row in runs)
     facts = [("Runs that opened a skill", f"{opened} of {len(runs)}")] if runs else []
-    first = ask.one("invocation")
+    first = answers.single("invocation")
     if first.get("median_step") is not None:
         facts.append(("Median step of the first opening", f"{first['median_step']:g}"))
-    for row in ask("uptake").records():
+    for row in answers("uptake").records():
         if row["eru_rate"] is not None:
             words = f"{100 * row['eru_rate']:.0f} % of {row['yes'] + row['no']} decided uses"
             facts.append((f"Put to work ({row['judge']})", words))
@@ -181,7 +186,7 @@ def _detectable(delta: PairedDelta) -> float | None:
     return effect if effect is not None and 0 < effect <= 100 else None
 
 
-def _methods(delta: PairedDelta) -> list[Row]:
+def _methods(delta: PairedDelta) -> list[MethodRow]:
     values = [value for _, value in delta.by_task]
     wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
     rows = [_interval_row("paired task means, normal (headline)", delta.z)]
@@ -194,24 +199,27 @@ def _methods(delta: PairedDelta) -> list[Row]:
     return rows
 
 
-def _interval_row(name: str, interval: Interval | None) -> Row:
+def _interval_row(name: str, interval: Interval | None) -> MethodRow:
     if interval is None:
         return name, None, None, None
     return name, interval.low, interval.high, None
 
 
-def _facts(ask: Ask, delta: PairedDelta) -> list[tuple[str, str]]:
-    found = ask.one("win_tie_loss")
+def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
+    found = answers.single("win_tie_loss")
     counts = f"{found['wins']} won, {found['ties']} tied, {found['losses']} lost"
     facts = [("Tasks", counts)]
-    if one := leave_one_out(delta):
-        words = f"{points(one.low)} (without {one.low_task}) to {points(one.high)} (without {one.high_task})"
+    if spread := leave_one_out(delta):
+        words = (
+            f"{format_points(spread.low)} (without {spread.low_task}) to"
+            f" {format_points(spread.high)} (without {spread.high_task})"
+        )
         facts.append(("Leaving one task out", words))
     if effect := _detectable(delta):
         facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
     return facts
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A number and its noun: "1 run", "2 runs"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,8 +1,9 @@
-"""Writing the report: the page, and the CSV and SVG files beside it."""
+"""HTML pages: the report with the CSV and SVG files beside it, and where units went."""
 
 import csv
 import io
 from importlib import metadata
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -10,34 +11,36 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from skilljuror.files import write_atomic
-from skilljuror.queries.run import Result, catalog
-from skilljuror.reports.asking import Ask
-from skilljuror.reports.bars import condition_bars, interval_picture
+from skilljuror.queries.run import QueryResult, catalog
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import SCRIPTED, Drawing
-from skilljuror.reports.computed import COMPUTED
+from skilljuror.reports.computed import COMPUTED, answer
 from skilljuror.reports.figures import drawings
-from skilljuror.reports.formatting import points
-from skilljuror.reports.headline import METHOD_COLUMNS, Headline, counted
+from skilljuror.reports.formatting import format_points
+from skilljuror.reports.headline import METHOD_COLUMNS, Headline, format_count
+from skilljuror.reports.headline_pictures import condition_bars, interval_picture
 from skilljuror.reports.sections import OBSERVED, STUDY
 from skilljuror.reports.views import SectionView, section_view
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_page(ask: Ask, first: Headline, target: Path) -> Path:
+def write_page(answers: Answers, first: Headline, target: Path) -> Path:
     """Write everything into `target` and return the page's path; files of an earlier report
     that this one does not write are removed, other files are left alone."""
     sections = OBSERVED if first.observed else STUDY
     views = []
     for section in sections:
-        figures = drawings(ask, section.figures, scripted=first.scripted)
-        views.append(section_view(ask, section, figures))
+        figures = drawings(answers, section.figures, scripted=first.scripted)
+        views.append(section_view(answers, section, figures))
     _clean(target)
-    _write_tables(ask, views, target)
+    _write_tables(answers, views, target)
     if first.methods:
-        _write_csv(target / "tables" / "headline.csv", Result(METHOD_COLUMNS, list(first.methods)))
+        _write_csv(
+            target / "tables" / "headline.csv", QueryResult(METHOD_COLUMNS, list(first.methods))
+        )
     page = target / "report.html"
-    write_atomic(page, _render(ask, first, views))
+    write_atomic(page, _render(answers, first, views))
     return page
 
 
@@ -48,20 +51,20 @@ def _clean(target: Path) -> None:
             (target / path).unlink(missing_ok=True)
 
 
-def _write_tables(ask: Ask, views: list[SectionView], target: Path) -> None:
+def _write_tables(answers: Answers, views: list[SectionView], target: Path) -> None:
     for view in views:
         for table in view.tables:
-            _write_csv(target / "tables" / f"{table.name}.csv", ask(table.name))
+            _write_csv(target / "tables" / f"{table.name}.csv", answer(answers, table.name))
         for figure in view.figures:
-            _write_figure(ask, figure, target / "figures")
+            _write_figure(answers, figure, target / "figures")
 
 
-def _write_figure(ask: Ask, figure: Drawing, folder: Path) -> None:
+def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
     write_atomic(folder / f"{figure.name}.svg", figure.svg)
-    _write_csv(folder / f"{figure.name}.csv", ask(figure.name))
+    _write_csv(folder / f"{figure.name}.csv", answers(figure.name))
 
 
-def _write_csv(path: Path, found: Result) -> None:
+def _write_csv(path: Path, found: QueryResult) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(found.columns)
@@ -78,24 +81,43 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _render(ask: Ask, first: Headline, views: list[SectionView]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"points": points, "counted": counted}
-    template = environment.get_template("report.html.j2")
+def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
+    templates = _templates()
+    templates.filters |= {"points": format_points, "counted": format_count}
+    template = templates.get_template("report.html.j2")
     return template.render(
         first=first,
         sections=views,
         scripted=SCRIPTED if first.scripted else "",
-        quotes=ask.quotes,
+        quotes=answers.quotes,
         interval=Markup(interval_picture(first)),
-        bars=condition_bars(ask) if not first.observed else (),
+        bars=condition_bars(answers) if not first.observed else (),
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         version=metadata.version("skilljuror"),
         drawn=_drawn,
     )
+
+
+def _templates() -> Environment:
+    """The packaged templates; text from logs and Skills is untrusted, an unknown name an error."""
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def write_differences(differences: Any, target: Path) -> None:
+    """Write the page that shows where every unit of a source went in two variants.
+
+    `differences` carries name, a, b, counts and `passages` in source order (a `Differences` record).
+    """
+    files = [
+        (file, list(passages))
+        for file, passages in groupby(differences.passages, key=lambda passage: passage.source.file)
+    ]
+    title = f"{differences.name}: {differences.a} and {differences.b}"
+    template = _templates().get_template("differences.html.j2")
+    write_atomic(target, template.render(title=title, found=differences, files=files))
 
 
 def _drawn(figure: Drawing) -> Markup:

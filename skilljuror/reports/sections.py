@@ -29,8 +29,8 @@ class Section(NamedTuple):
     """Its tables."""
     figures: tuple[str, ...] = ()
     """Names of its figures."""
-    says: tuple[str, ...] = ()
-    """Names of what it says of the numbers before its tables (`sentences.SENTENCES`)."""
+    remarks: tuple[str, ...] = ()
+    """Names of its remarks on the numbers, which stand before its tables (`remarks.REMARKS`)."""
 
 
 STUDY = (
@@ -60,7 +60,7 @@ STUDY = (
             Panel("findings", folded=True),
             Panel("builds", folded=True),
         ),
-        says=("gate_power",),
+        remarks=("gate_power",),
     ),
     Section(
         "rq2", "RQ2 · Does layout change outcome and cost?",

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.reports.asking import Ask, about
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import Drawing
-from skilljuror.reports.computed import COMPUTED, SOURCE
-from skilljuror.reports.formatting import DASH, is_number, label, shown
+from skilljuror.reports.computed import COMPUTED, SOURCE, answer, documentation
+from skilljuror.reports.formatting import DASH, format_value, heading_of, is_number
+from skilljuror.reports.remarks import REMARKS, Remark
 from skilljuror.reports.sections import Panel, Section
-from skilljuror.reports.sentences import SENTENCES, Said
 
 NO_ROWS = "Nothing to show: the database has no rows for this."
 
@@ -79,7 +79,7 @@ class SectionView:
     """Heading."""
     lead: str
     """First sentences."""
-    said: tuple[Said, ...]
+    remarks: tuple[Remark, ...]
     """What the numbers come to."""
     tables: tuple[TableView, ...]
     """Its tables."""
@@ -87,28 +87,28 @@ class SectionView:
     """Its figures."""
 
 
-def section_view(ask: Ask, section: Section, figures: list[Drawing]) -> SectionView:
+def section_view(answers: Answers, section: Section, figures: list[Drawing]) -> SectionView:
     """A section with its answers filled in; tables without rows say so."""
-    tables = tuple(table_view(ask, panel) for panel in section.panels)
-    said = tuple(one for name in section.says for one in SENTENCES[name](ask))
-    return SectionView(section.anchor, section.title, section.lead, said, tables, tuple(figures))
+    tables = tuple(table_view(answers, panel) for panel in section.panels)
+    remarks = tuple(remark for name in section.remarks for remark in REMARKS[name](answers))
+    return SectionView(section.anchor, section.title, section.lead, remarks, tables, tuple(figures))
 
 
-def table_view(ask: Ask, panel: Panel) -> TableView:
+def table_view(answers: Answers, panel: Panel) -> TableView:
     """One question with its answer."""
-    found, asked = ask(panel.query), about(panel.query)
+    found, about = answer(answers, panel.query), documentation(panel.query)
     wanted = panel.columns or found.columns
     names = [name for name in wanted if name in found.columns and not _is_reason(name, wanted)]
     rows = found.records()
     numeric = {name: all(_flush_right(row[name]) for row in rows) for name in names}
     return TableView(
         name=panel.query,
-        question=asked.question,
-        read=asked.read,
-        empty=asked.empty or NO_ROWS,
-        grain=asked.grain,
+        question=about.question,
+        read=about.read,
+        empty=about.empty or NO_ROWS,
+        grain=about.grain,
         columns=tuple(
-            Column(name, label(name), asked.definitions.get(name, ""), numeric[name])
+            Column(name, heading_of(name), about.definitions.get(name, ""), numeric[name])
             for name in names
         ),
         rows=tuple(
@@ -116,9 +116,9 @@ def table_view(ask: Ask, panel: Panel) -> TableView:
         ),
         total=len(rows),
         folded=panel.folded,
-        definitions=tuple(asked.definitions.items()),
+        definitions=tuple(about.definitions.items()),
         source=SOURCE if panel.query in COMPUTED else "",
-        sql=_body(asked.sql),
+        sql=_body(about.sql),
     )
 
 
@@ -142,4 +142,4 @@ def _cell(name: str, row: dict[str, Any], number: bool) -> Cell:
     reason = row.get(f"{name}_reason")
     if value is None and reason:
         return Cell(DASH, number, str(reason))
-    return Cell(shown(name, value), number)
+    return Cell(format_value(name, value), number)

@@ -8,18 +8,18 @@ import duckdb
 
 from skilljuror.errors import StoreError
 from skilljuror.store import schema
-from skilljuror.store.reader import Reader, stoppable
+from skilljuror.store.reader import Reader, duckdb_interrupts_raised
 from skilljuror.store.writer import Store
 
 _MAGIC = slice(8, 12)
-_SEALED: dict[str, str | bool | int | float | list[str]] = {
+_LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
 """No other file, no extension, no network, and no statement that could allow them again."""
-_READING = {**_SEALED, "threads": 1}
+_READ_ONLY = {**_LOCKED, "threads": 1}
 """One thread adds numbers in one order, so that an answer is the same to the last digit."""
 
 
@@ -37,7 +37,7 @@ def open_write(path: Path, *, grow: bool = False) -> Iterator[Store]:
         raise _unusable(path, f"cannot be made ({error.strerror})") from error
     connection = _connect(path, read_only=False)
     try:
-        with reported(path):
+        with duckdb_errors_translated(path):
             found = _known_version(connection, path)
             if not grow and found < schema.latest_version() and schema.is_filled(connection):
                 raise _older(path, found)
@@ -58,7 +58,7 @@ def open_read(path: Path) -> Iterator[Reader]:
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
     connection = _connect(path, read_only=True)
     try:
-        with reported(path):
+        with duckdb_errors_translated(path):
             found = _known_version(connection, path)
             if found < schema.latest_version():
                 raise _older(path, found)
@@ -70,10 +70,10 @@ def open_read(path: Path) -> Iterator[Reader]:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
+def duckdb_errors_translated(path: Path) -> Iterator[None]:
     """DuckDB's errors as a StoreError of one line that names the file and the mend."""
     try:
-        with stoppable():
+        with duckdb_interrupts_raised():
             yield
     except duckdb.Error as error:
         raise _unusable(path, f"cannot be used ({_first_line(error)})") from error
@@ -83,7 +83,7 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     if path.exists() and not _looks_like_duckdb(path):
         raise _unusable(path, "is not a DuckDB database")
     try:
-        config = _READING if read_only else _SEALED
+        config = _READ_ONLY if read_only else _LOCKED
         return duckdb.connect(str(path), read_only=read_only, config=config)
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error

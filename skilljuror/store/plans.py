@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from skilljuror.store import tables
 from skilljuror.store.tables import Row, Table
+from skilljuror.store.values import map_value
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord, VariantManifest
@@ -130,7 +131,7 @@ def gate_row(build: str, result: "GateResult") -> Row:
         "parent": result.parent,
         "policy": result.policy,
         "verdict": result.verdict,
-        "checked": sorted(result.checked.items()),
+        "checked": map_value(result.checked),
     }
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # pyarrow loads numpy: only who asks for Arrow waits for it
 
 Params = Mapping[str, Any] | None
 Answer = TypeVar("Answer")
-_STOPPED = "Query interrupted"
-"""What DuckDB says where a signal came while this thread was in it."""
-_MOMENT = 0.05
-"""Seconds between two looks at a query that is to stop."""
+_INTERRUPTED = "Query interrupted"
+"""DuckDB's own words for a signal that came while this thread was in it."""
+_POLL_SECONDS = 0.05
+"""Seconds between two attempts to interrupt a query."""
 
 
-class Result(NamedTuple):
+class QueryResult(NamedTuple):
     """All rows of one query."""
 
     columns: tuple[str, ...]
@@ -43,19 +43,23 @@ class Reader:
         self.path = path
         """The database file."""
 
-    def rows(self, sql: str, params: Params = None) -> Result:
-        """Run one query with bound parameters. Raises QueryError."""
+    def rows(self, sql: str, params: Params = None) -> QueryResult:
+        """Run one statement with bound parameters. Raises QueryError, and StoreError for damage."""
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
-            found = _interruptible(cursor, lambda: cursor.execute(sql, _bound(params)).fetchall())
+            answer = _run_interruptibly(
+                cursor, lambda: cursor.execute(sql, _parameters(params)).fetchall()
+            )
             columns = tuple(column[0] for column in _description(cursor))
-            return Result(columns, found)
+            return QueryResult(columns, answer)
 
     def arrow(self, sql: str, params: Params = None) -> "pa.Table":
-        """The same as an Arrow table."""
+        """The same rows as an Arrow table. Raises as `rows`."""
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
-            return _interruptible(cursor, lambda: _table(cursor.sql(sql, params=_bound(params))))
+            return _run_interruptibly(
+                cursor, lambda: _table(cursor.sql(sql, params=_parameters(params)))
+            )
 
     def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
         """Write the rows of a query to a Parquet file and return their number.
@@ -73,63 +77,66 @@ class Reader:
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._connection.cursor()
         try:
-            with stoppable():
+            with duckdb_interrupts_raised():
                 yield cursor
         except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException) as error:
-            raise _damaged(self.path, error) from error
+            raise _unreadable(self.path, error) from error
         except duckdb.Error as error:
-            raise QueryError(_line(error)) from error
+            raise QueryError(_one_line(error)) from error
         finally:
             cursor.close()
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
-    """A Ctrl-C that DuckDB notices itself, and tells as a RuntimeError, is one here too."""
+def duckdb_interrupts_raised() -> Iterator[None]:
+    """A Ctrl-C that DuckDB notices itself and turns into a RuntimeError is a KeyboardInterrupt."""
     try:
         yield
     except RuntimeError as error:
-        if str(error) == _STOPPED:
+        if str(error) == _INTERRUPTED:
             raise KeyboardInterrupt from error
         raise
 
 
-def _interruptible(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer]) -> Answer:
-    """The answer of `work`, which DuckDB does beside this thread: a Ctrl-C stops it at once, also
-    one that comes before the query has begun, which DuckDB would forget."""
-    beside = _Beside(work)
+def _run_interruptibly(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer]) -> Answer:
+    """The answer of `work`, a query on `cursor` that a thread of its own waits for.
+
+    A Ctrl-C stops it at once, also one that comes before the query has begun, which DuckDB would
+    forget. Raises what `work` raises.
+    """
+    call = _BackgroundCall(work)
     try:
-        beside.start()
-        beside.join()
+        call.start()
+        call.join()
     except KeyboardInterrupt:
-        while not beside.over.wait(_MOMENT) and beside.begun:
+        while not call.ended.wait(_POLL_SECONDS) and call.started:
             cursor.interrupt()
         raise
-    if beside.error is not None:
-        raise beside.error
-    return beside.answer[0]
+    if call.error is not None:
+        raise call.error
+    return call.answer[0]
 
 
-class _Beside(Thread, Generic[Answer]):
-    """Does one thing, and keeps its answer or its error."""
+class _BackgroundCall(Thread, Generic[Answer]):
+    """Calls a function in a thread of its own and keeps its answer or its error."""
 
     def __init__(self, work: Callable[[], Answer]) -> None:
         super().__init__(daemon=True)
         self.work = work
-        self.begun = False
-        self.over = Event()
+        self.started = False
+        self.ended = Event()
         self.answer: list[Answer] = []
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Do it."""
-        self.begun = True
+        """Call the function."""
+        self.started = True
         try:
             self.answer.append(self.work())
-        except BaseException as error:  # noqa: BLE001  told to the thread that waits
+        except BaseException as error:  # noqa: BLE001  raised by the thread that waits
             self.error = error
         finally:
-            self.over.set()
+            self.ended.set()
 
 
 def _one_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -147,15 +154,15 @@ def _table(relation: duckdb.DuckDBPyRelation | None) -> "pa.Table":
     return relation.to_arrow_table()
 
 
-def _damaged(path: Path, error: Exception) -> StoreError:
+def _unreadable(path: Path, error: Exception) -> StoreError:
     return StoreError(
-        f"the database {str(path)!r} cannot be read ({_line(error)}); it can be rebuilt: delete"
+        f"the database {str(path)!r} cannot be read ({_one_line(error)}); it can be rebuilt: delete"
         " it and run `skilljuror ingest` again",
         file=str(path),
     )
 
 
-def _bound(params: Params) -> dict[str, Any] | None:
+def _parameters(params: Params) -> dict[str, Any] | None:
     return dict(params) if params else None
 
 
@@ -169,5 +176,5 @@ def _no_rows() -> QueryError:
     return QueryError("the SQL gives no rows; write one SELECT statement")
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:500]

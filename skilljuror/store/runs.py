@@ -1,4 +1,4 @@
-"""What runs of an agent left behind, as columns: what crosses from a worker to the database.
+"""The rows of agent runs as columns: what a worker process hands to the one that writes.
 
 Columns of plain values are a fraction of the work of as many records to hand over.
 """
@@ -49,30 +49,31 @@ def run_columns(runs: Sequence[Ingested]) -> RunColumns:
     return {table.name: table.values(columns, records[table.name]) for table, columns in RUN_TABLES}
 
 
-def names(found: RunColumns) -> tuple[list[str], set[str]]:
+def run_names(columns: RunColumns) -> tuple[list[str], set[str]]:
     """(keys of the trajectories, names that have measures)."""
-    return found["trajectories"]["trajectory"], set(found["measures"]["trial"])
+    return columns["trajectories"]["trajectory"], set(columns["measures"]["trial"])
 
 
-def merged(batches: Iterable[RunColumns]) -> Iterator[RunColumns]:
-    """Batches joined as far as no run comes twice: what comes again replaces what came before."""
-    whole: RunColumns = {}
+def merge_batches(batches: Iterable[RunColumns]) -> Iterator[RunColumns]:
+    """Batches joined into as few as can be. A batch with a run that the joined ones hold already
+    begins anew: it replaces the earlier rows, so that they must be written first."""
+    joined: RunColumns = {}
     seen: set[str] = set()
     for batch in batches:
-        keys, measured = names(batch)
-        here = measured.union(keys)
-        if whole and not seen.isdisjoint(here):
-            yield whole
-            whole, seen = {}, set()
-        seen |= here
-        if not whole:
-            whole = {name: _copied(columns) for name, columns in batch.items()}
+        keys, measured = run_names(batch)
+        batch_runs = measured.union(keys)
+        if joined and not seen.isdisjoint(batch_runs):
+            yield joined
+            joined, seen = {}, set()
+        seen |= batch_runs
+        if not joined:
+            joined = {name: _copied(columns) for name, columns in batch.items()}
             continue
         for name, columns in batch.items():
             for column, values in columns.items():
-                whole[name][column].extend(values)
-    if whole:
-        yield whole
+                joined[name][column].extend(values)
+    if joined:
+        yield joined
 
 
 def _copied(columns: Columns) -> Columns:

@@ -1,10 +1,10 @@
-"""Records as rows: which table they go to, and what each column takes from them."""
+"""How records become rows: the table, its key, and the value of each column."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from skilljuror.store.values import iso_moment, moment, pairs, ranges
+from skilljuror.store.values import epoch_microseconds, iso_microseconds, line_ranges, map_value
 
 Getter = Callable[[Any], Any]
 Row = dict[str, Any]
@@ -31,12 +31,12 @@ class Table(NamedTuple):
         return {name: list(map(getter, records)) for name, getter in getters.items()}
 
 
-def _of_run(name: str) -> Getter:
+def _trajectory_field(name: str) -> Getter:
     return attrgetter(f"trajectory.{name}")
 
 
-def _time(take: Getter) -> Getter:
-    return lambda record: moment(take(record))
+def _timestamp(take: Getter) -> Getter:
+    return lambda record: epoch_microseconds(take(record))
 
 
 STUDY = Table("study", (), take=itemgetter)
@@ -50,9 +50,9 @@ TRIALS = Table(
     "trials",
     ("trial",),
     {
-        "rewards": lambda record: pairs(record.rewards),
-        "started_at": lambda record: iso_moment(record.started_at),
-        "finished_at": lambda record: iso_moment(record.finished_at),
+        "rewards": lambda record: map_value(record.rewards),
+        "started_at": lambda record: iso_microseconds(record.started_at),
+        "finished_at": lambda record: iso_microseconds(record.finished_at),
     },
 )
 
@@ -69,28 +69,28 @@ TRAJECTORIES = Table(
     "trajectories",
     ("trajectory",),
     {
-        "started_at": _time(_of_run("started_at")),
-        "finished_at": _time(_of_run("finished_at")),
+        "started_at": _timestamp(_trajectory_field("started_at")),
+        "finished_at": _timestamp(_trajectory_field("finished_at")),
         "offered_known": lambda run: run.offered is not None,
         "units": lambda run: run.exposure.units if run.exposure else None,
         "shown_bytes": lambda run: run.exposure.shown_bytes if run.exposure else None,
     },
-    take=_of_run,
+    take=_trajectory_field,
 )
 UNLOGGED_TRIALS = Table(
     "unlogged_trials",
     ("trial",),
     {
-        "started_at": _time(attrgetter("started_at")),
-        "finished_at": _time(attrgetter("finished_at")),
+        "started_at": _timestamp(attrgetter("started_at")),
+        "finished_at": _timestamp(attrgetter("finished_at")),
     },
 )
-STEPS = Table("steps", ("trajectory",), {"timestamp": _time(attrgetter("timestamp"))})
+STEPS = Table("steps", ("trajectory",), {"timestamp": _timestamp(attrgetter("timestamp"))})
 OFFERED = Table("offered", ("trajectory",))
 EVENTS = Table(
     "events",
     ("trajectory",),
-    {"counted": attrgetter("counts"), "lines": lambda event: ranges(event.lines)},
+    {"counted": attrgetter("counts"), "lines": lambda event: line_ranges(event.lines)},
 )
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)

@@ -1,10 +1,10 @@
-"""What a record says as what a column of the database holds, in plain Python.
+"""Values of records as values of database columns, in plain Python.
 
-Workers shape rows with it: nothing here loads Arrow or the database.
+Workers shape rows with it: nothing here loads the database.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,19 +12,20 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
 _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // _MICROSECOND
+_TOO_WIDE = 1 << 127
 _LAST = (datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC) - EPOCH) // _MICROSECOND
 
 
-def moment(seconds: float | None) -> int | None:
+def epoch_microseconds(seconds: float | None) -> int | None:
     """Seconds since the epoch as microseconds; None for what no calendar holds."""
     if seconds is None or not math.isfinite(seconds):
         return None
     whole = math.floor(seconds)
-    found = whole * _SECOND + round((seconds - whole) * _SECOND)
-    return found if _FIRST <= found <= _LAST else None
+    microseconds = whole * _SECOND + round((seconds - whole) * _SECOND)
+    return microseconds if _FIRST <= microseconds <= _LAST else None
 
 
-def iso_moment(text: str | None) -> int | None:
+def iso_microseconds(text: str | None) -> int | None:
     """An ISO 8601 time as microseconds since the epoch; a time without a zone is taken as UTC."""
     if not text:
         return None
@@ -36,13 +37,28 @@ def iso_moment(text: str | None) -> int | None:
     return (aware - EPOCH) // _MICROSECOND
 
 
-def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
-    """A dict as Arrow's map entries, sorted."""
-    return sorted(mapping.items())
+def map_value(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """A mapping as DuckDB takes one for a MAP, sorted by key."""
+    keys = sorted(mapping)
+    return {"key": keys, "value": [mapping[key] for key in keys]}
 
 
-def ranges(lines: Iterable[tuple[int, int]] | None) -> list[dict[str, int]] | None:
-    """Line ranges as a list of structs."""
+def line_ranges(lines: Iterable[tuple[int, int]] | None) -> list[dict[str, int]] | None:
+    """Inclusive (first, last) pairs of 1-based lines as a list of structs; None stays None."""
     if lines is None:
         return None
     return [{"first": first, "last": last} for first, last in lines]
+
+
+def without_misfits(value: Any) -> Any:
+    """Values, columns or dicts of them as DuckDB can bind them: text that UTF-8 cannot hold is
+    mended, an integer beyond its widest type becomes None."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, int):
+        return value if abs(value) < _TOO_WIDE else None
+    if isinstance(value, dict):
+        return {without_misfits(key): without_misfits(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [without_misfits(item) for item in value]
+    return value

@@ -6,17 +6,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-from nanoarrow import c_array_stream, c_schema, string, struct
-from nanoarrow.c_schema import CSchema
 
 from skilljuror.errors import StoreError
 from skilljuror.models.ingest import SourceRow, UnloggedTrial
 from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
-from skilljuror.store.arrow import fields_of
-from skilljuror.store.arrow import table as rows_of
-from skilljuror.store.runs import RUN_TABLES, RunColumns, merged, names
+from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.tables import Columns, Table
+from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord
@@ -34,8 +31,9 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        self._schemas: dict[str, CSchema] = {}
-        self._held: dict[str, set[str]] = {}
+        self._types: dict[str, dict[str, str]] = {}
+        """Table -> column -> type, as far as asked."""
+        self._known_runs: dict[str, set[str]] = {}
         """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
 
     def put_plan(self, plan: "StudyPlan") -> None:
@@ -60,19 +58,21 @@ class Store:
 
     def builds(self) -> set[str]:
         """Names of the builds that are held."""
-        return self._first("SELECT build FROM builds")
+        return self._column_values("SELECT build FROM builds")
 
     def trials(self) -> set[str]:
         """Names of the study's trials of which any row is held."""
-        return self._first("SELECT trial FROM trials UNION SELECT trajectory FROM trajectories")
+        return self._column_values(
+            "SELECT trial FROM trials UNION SELECT trajectory FROM trajectories"
+        )
 
     def sources(self) -> set[str]:
         """Paths of the sources that are held."""
-        return self._first("SELECT path FROM sources")
+        return self._column_values("SELECT path FROM sources")
 
     def outdated(self) -> set[str]:
         """Paths of the sources to read again, of which an older version kept less."""
-        return self._first("SELECT path FROM outdated")
+        return self._column_values("SELECT path FROM outdated")
 
     def runs(self) -> list[tuple[str, str]]:
         """(key, source) of every run, and (trial, folder) of every foreign trial without one."""
@@ -80,25 +80,25 @@ class Store:
 
     def put_trials(self, trials: "Sequence[TrialRecord]") -> None:
         """Finished trials."""
-        self._put(tables.TRIALS, _last(trials, "trial"))
+        self._put(tables.TRIALS, _last_per_key(trials, "trial"))
 
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """What ingest looked at."""
-        self._put(tables.SOURCES, _last(sources, "path"))
+        self._put(tables.SOURCES, _last_per_key(sources, "path"))
 
     def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Answers of judges."""
-        self._put(tables.VERDICTS, _last(verdicts, "event", "judge"))
+        self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
 
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
         """Runs, in as few transactions as can be. A run replaces its earlier rows."""
-        for columns in merged(batches):
+        for columns in merge_batches(batches):
             self._put_runs(columns)
 
     def put_unlogged(self, trials: Sequence[UnloggedTrial]) -> None:
         """Foreign trials without a log; none of those whose run is held."""
         logged = self._names(tables.TRAJECTORIES, "trajectory")
-        alone = [trial for trial in _last(trials, "trial") if trial.trial not in logged]
+        alone = [trial for trial in _last_per_key(trials, "trial") if trial.trial not in logged]
         self._put(tables.UNLOGGED_TRIALS, alone)
         self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
 
@@ -110,21 +110,11 @@ class Store:
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
         files = [(table, "path", sources) for table in (tables.SOURCES, tables.OUTDATED)]
-        self._remove([*_about(trajectories), *files])
+        self._remove([*_tables_about_runs(trajectories), *files])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with everything about them."""
-        self._remove([*_about(trials), (tables.TRIALS, "trial", trials)])
-
-    def clear(self) -> None:
-        """Remove every row; the schema stays."""
-        names = self._connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE table_name <> 'schema_history'"
-        ).fetchall()
-        with self._transaction():
-            for (name,) in sorted(names):
-                self._delete_all(name)
-        self._held.clear()
+        self._remove([*_tables_about_runs(trials), (tables.TRIALS, "trial", trials)])
 
     def _remove(self, gone: Iterable[tuple[Table, str, Sequence[str]]]) -> None:
         """Delete the rows with one of the names in a column, in one transaction; none for none."""
@@ -134,10 +124,10 @@ class Store:
         with self._transaction():
             for table, keys in named:
                 self._delete_matching(table, keys)
-        self._held.clear()
+        self._known_runs.clear()
 
     def _put_runs(self, columns: RunColumns) -> None:
-        keys, measured = names(columns)
+        keys, measured = run_names(columns)
         old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
         again = sorted(self._names(tables.MEASURES, "trial") & measured)
         logged = sorted(self._names(tables.UNLOGGED_TRIALS, "trial").intersection(keys))
@@ -148,19 +138,20 @@ class Store:
                 self._insert(table, columns[table.name])
             if logged:
                 self._delete_matching(tables.UNLOGGED_TRIALS, {"trial": logged})
-        self._held[tables.UNLOGGED_TRIALS.name].difference_update(logged)
-        self._held[tables.TRAJECTORIES.name].update(keys)
-        self._held[tables.MEASURES.name].update(measured)
+        self._known_runs[tables.UNLOGGED_TRIALS.name].difference_update(logged)
+        self._known_runs[tables.TRAJECTORIES.name].update(keys)
+        self._known_runs[tables.MEASURES.name].update(measured)
 
-    def _first(self, sql: str) -> set[str]:
+    def _column_values(self, sql: str) -> set[str]:
         """The values of the one column of an answer."""
         return {value for (value,) in self._connection.execute(sql).fetchall()}
 
     def _names(self, table: Table, column: str) -> set[str]:
         """The runs that a table has rows of."""
-        if table.name not in self._held:
-            self._held[table.name] = self._first(f"SELECT DISTINCT {column} FROM {table.name}")  # noqa: S608
-        return self._held[table.name]
+        if table.name not in self._known_runs:
+            sql = f"SELECT DISTINCT {column} FROM {table.name}"  # noqa: S608
+            self._known_runs[table.name] = self._column_values(sql)
+        return self._known_runs[table.name]
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
         if records:
@@ -173,33 +164,49 @@ class Store:
             self._insert_records(table, records)
 
     def _insert(self, table: Table, values: Columns) -> None:
+        """Append rows; a number that its column cannot hold becomes null."""
         if any(values.values()):
-            rows = rows_of(values, self._schema(table.name))
-            self._connection.from_arrow(rows).insert_into(table.name)
+            self._execute(f"INSERT INTO {table.name} BY NAME SELECT {self._rows(table)}", values)
 
     def _insert_records(self, table: Table, records: Sequence[Any]) -> None:
         if records:
-            names = [field.name for field in fields_of(self._schema(table.name))]
-            self._insert(table, table.values(names, records))
+            self._insert(table, table.values([*self._column_types(table.name)], records))
 
     def _delete_matching(self, table: Table, keys: dict[str, list[Any]]) -> None:
         """Delete the rows whose key columns hold one of the given combinations."""
-        gone = rows_of(keys, c_schema(struct(dict.fromkeys(keys, string()))))
+        gone = ", ".join(f"unnest(${name}) AS {name}" for name in keys)
         match = " AND ".join(f"{table.name}.{name} = gone.{name}" for name in keys)
-        self._connection.register("gone", gone)
-        self._connection.execute(
-            f"DELETE FROM {table.name} USING (SELECT DISTINCT * FROM gone) AS gone WHERE {match}"  # noqa: S608
+        self._execute(
+            f"DELETE FROM {table.name} USING (SELECT DISTINCT {gone}) AS gone WHERE {match}",  # noqa: S608
+            keys,
         )
-        self._connection.unregister("gone")
 
     def _delete_all(self, name: str) -> None:
         self._connection.execute(f"DELETE FROM {name}")  # noqa: S608
 
-    def _schema(self, name: str) -> CSchema:
-        if name not in self._schemas:
-            none = self._connection.table(name).limit(0)
-            self._schemas[name] = c_array_stream(none).get_schema()
-        return self._schemas[name]
+    def _execute(self, sql: str, columns: Columns) -> None:
+        """Run a statement on columns of values, one list per parameter."""
+        try:
+            self._connection.execute(sql, columns)
+        except duckdb.InvalidInputException:  # binding failed, before anything was done
+            self._connection.execute(sql, without_misfits(columns))
+
+    def _rows(self, table: Table) -> str:
+        """What to select so that lists in parameters become rows of a table."""
+        return ", ".join(
+            f'make_timestamp(TRY_CAST(unnest(${name}) AS BIGINT)) AS "{name}"'
+            if kind == "TIMESTAMP"
+            else f'TRY_CAST(unnest(${name}) AS {kind}) AS "{name}"'
+            for name, kind in self._column_types(table.name).items()
+        )
+
+    def _column_types(self, name: str) -> dict[str, str]:
+        """Column -> type of a table, in order."""
+        if name not in self._types:
+            relation = self._connection.table(name)
+            kinds = map(str, relation.types)
+            self._types[name] = dict(zip(relation.columns, kinds, strict=True))
+        return self._types[name]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -212,7 +219,7 @@ class Store:
         self._connection.execute("COMMIT")
 
 
-def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
+def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
     """Where rows about runs are: table, column of their name, the names."""
     for table, _ in RUN_TABLES:
         yield table, table.key[0], runs
@@ -220,7 +227,7 @@ def _about(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequence[str]]]:
     yield tables.VERDICTS, "trial", runs
 
 
-def _last(records: Iterable[Any], *key: str) -> list[Any]:
+def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:
     """One record per key, the last one given."""
     identity = attrgetter(*key)
     return list({identity(record): record for record in records}.values())

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.agents import reading
-from skilljuror.agents.reading import Need, Page, words
+from skilljuror.agents.reading import Blank, Page, words
 
 
 def page(text, path="x.md"):
@@ -15,7 +15,9 @@ def page(text, path="x.md"):
 
 
 def stated(text):
-    return {(fact.name, fact.about): fact.value for fact in page(text).facts}
+    return {
+        (statement.name, statement.about): statement.value for statement in page(text).statements
+    }
 
 
 @pytest.mark.parametrize(
@@ -38,11 +40,15 @@ def test_what_a_text_states_is_found_by_its_shape(text, name, about, value):
 
 def test_headings_go_with_a_fact_and_code_has_none():
     text = "# A\n## B\n- x one: 1\n```\n# no heading\ny two = 2\n```\n## C\n- z three: 3"
-    assert [fact.headings for fact in page(text).facts] == [("A", "B"), ("A", "B"), ("A", "C")]
+    assert [statement.headings for statement in page(text).statements] == [
+        ("A", "B"),
+        ("A", "B"),
+        ("A", "C"),
+    ]
 
 
 def test_a_table_without_its_header_says_nothing():
-    assert page("| K-2 | 1.5 |\n| K-3 | 1.7 |").facts == []
+    assert page("| K-2 | 1.5 |\n| K-3 | 1.7 |").statements == []
 
 
 CODE = "## Helper implementation for `scripts/a.py`\n\n```python\ndef f(x):\n    return x\n```\n"
@@ -81,7 +87,7 @@ def test_a_command_carries_the_words_around_it():
     ],
 )
 def test_a_blank_takes_only_what_has_its_shape(hint, value, fits):
-    assert Need("f", "key", hint).fit(value) == fits
+    assert Blank("f", "key", hint).fit(value) == fits
 
 
 def test_blanks_are_found_and_filled():
@@ -99,7 +105,7 @@ def test_blanks_are_found_and_filled():
 @given(st.text())
 def test_any_text_can_be_read(text):
     made = page(text)
-    assert all(1 <= fact.line <= len(made.seen) for fact in made.facts)
+    assert all(1 <= statement.line <= len(made.seen) for statement in made.statements)
     assert reading.blanks("f", text) == reading.blanks("f", text)
 
 

@@ -27,7 +27,9 @@ def agent(folder, monkeypatch, reference, seed=1):
         "---\nname: job\ndescription: Small job.\n---\n# Job\nSee references/size.md.\n"
     )
     (skill / "references" / "size.md").write_text(reference)
-    made = scripted.Agent(scripted.Log(folder / "logs"), TASK, folder / "skills", seed)
+    made = scripted.ScriptedAgent(
+        scripted.TrajectoryLog(folder / "logs"), TASK, folder / "skills", seed
+    )
     made.places[str(skill / "SKILL.md"), 1] = (1.0, reading.words("job"), "Begin here.")
     return made
 
@@ -64,7 +66,7 @@ def test_without_a_skill_it_guesses_and_says_so(tmp_path, monkeypatch):
 
 
 def test_every_step_leaves_a_whole_log(tmp_path):
-    log = scripted.Log(tmp_path)
+    log = scripted.TrajectoryLog(tmp_path)
     for number in range(1, 4):
         log.run(f"Step {number}.", f"echo {number}")
         document = json.loads((tmp_path / "trajectory.json").read_text(encoding="utf-8"))
@@ -73,13 +75,13 @@ def test_every_step_leaves_a_whole_log(tmp_path):
 
 
 def test_a_log_holds_output_errors_and_status_of_a_command(tmp_path):
-    text, status = scripted.Log(tmp_path).run("Try.", "echo out; echo bad >&2; exit 3")
+    text, status = scripted.TrajectoryLog(tmp_path).run("Try.", "echo out; echo bad >&2; exit 3")
     assert (text, status) == ("out\nbad\n", 3)
 
 
 def test_a_command_that_never_ends_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(scripted, "SECONDS", 0.2)
-    _, status = scripted.Log(tmp_path).run("Wait.", "sleep 60")
+    _, status = scripted.TrajectoryLog(tmp_path).run("Wait.", "sleep 60")
     assert status == 124
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.models.trajectory import Call, Message, OfferedSkill, Result
+from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,
@@ -88,7 +88,8 @@ def test_a_location_in_a_skill_list_makes_its_folder_a_skill():
     listing = Message(
         "main", "skill_listing", "<location>/srv/kit/ledger/SKILL.md</location>", 1, 0
     )
-    (event,) = found(ran("cat /srv/kit/ledger/SKILL.md", SKILL), messages=(listing,))
+    call = ran("cat /srv/kit/ledger/SKILL.md", SKILL)
+    (event,) = found(call, messages=(listing,), format="openhands")
     assert event.skill == "ledger"
 
 
@@ -193,8 +194,8 @@ def test_a_glob_means_the_files_that_a_listing_named():
 def test_a_glob_means_the_files_that_the_skill_names():
     body = Message("main", "skill_body", f"Base directory for this skill: {BUNDLE}\n\n{BODY}", 3, 1,
                    skill="ledger", path=BUNDLE, call_id="c0")  # fmt: skip
-    skill = Call(
-        "c0", "Skill", "skill", 2, skill="ledger", result=Result("Launching skill", 3, True)
+    skill = ToolCall(
+        "c0", "Skill", "skill", 2, skill="ledger", result=ToolResult("Launching skill", 3, True)
     )
     events = found(skill, *calls((f"cat {BUNDLE}/references/*", FORMAT)), messages=(body,))
     assert [(one.kind, one.resource) for one in events] == [
@@ -237,7 +238,7 @@ def test_a_folder_that_the_harness_reset_is_forgotten():
 def test_what_a_poll_brings_belongs_to_the_command():
     command = f"cat {BUNDLE}/SKILL.md"
     start = ran(command, "", exit_code=0)
-    poll = Call("c2", "write_stdin", "poll", 5, command=command, result=Result(SKILL, 6))
+    poll = ToolCall("c2", "write_stdin", "poll", 5, command=command, result=ToolResult(SKILL, 6))
     events = found(start, poll)
     assert [(one.line, one.content_exposed, one.lines) for one in events] == [
         (2, "full", ((1, 10),))
@@ -250,7 +251,7 @@ def test_another_agents_screen_is_not_this_agents_read():
 
 
 def test_a_sub_agents_answer_is_not_a_read():
-    answer = Call("c2", "Agent", "agent", 20, result=Result(SKILL, 21, True))
+    answer = ToolCall("c2", "Agent", "agent", 20, result=ToolResult(SKILL, 21, True))
     assert [one.line for one in found(*calls((f"cat {BUNDLE}/SKILL.md", SKILL)), answer)] == [10]
 
 
@@ -261,7 +262,7 @@ def test_keystrokes_of_one_reply_share_a_screen():
     first = ran(
         f"cat {BUNDLE}/SKILL.md\n", result=None, call_id=None, arguments={"keystrokes": "x"}
     )
-    second = ran("ls\n", result=Result(screen, 3), call_id=None, arguments={"keystrokes": "ls"})
+    second = ran("ls\n", result=ToolResult(screen, 3), call_id=None, arguments={"keystrokes": "ls"})
     run = run_of(first, second)
     step = type(run.steps[0])("main", 1, 2, calls=(first, second))
     (event,) = attribute(type(run)("t", "terminus-2", ("f",), (step,)), None).events
@@ -269,8 +270,8 @@ def test_keystrokes_of_one_reply_share_a_screen():
 
 
 def test_a_run_without_an_exit_status_is_judged_by_its_output():
-    good = Result("total 7", 3)
-    bad = Result("Traceback (most recent call last):\n  x\nKeyError: 1", 3)
+    good = ToolResult("total 7", 3)
+    bad = ToolResult("Traceback (most recent call last):\n  x\nKeyError: 1", 3)
     command = f"python3 {BUNDLE}/scripts/total.py"
     assert [found(ran(command, result=one))[0].ok for one in (good, bad)] == [True, False]
 

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from skilljuror.attribution.exposure import expose
 from skilljuror.metrics.exposure import measure
-from skilljuror.models.knowledge import MappedUnit, Place, Unit
+from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 from skilljuror.models.measure import TrialContext
 from tests.support.attribution_runs import BUNDLE, FORMAT, SKILL, TAXES, events_of, ran, run_of
 
@@ -16,7 +16,7 @@ def unit(name, flat, spread):
 
 
 def place(file, start, end):
-    return Place(f"ledger/{file}", start, end)
+    return UnitLocation(f"ledger/{file}", start, end)
 
 
 UNITS = [
@@ -100,7 +100,7 @@ def test_without_events_nothing_is_exposed_and_the_units_are_counted():
 
 
 def test_another_skill_with_the_same_file_name_is_not_meant():
-    units = [unit("x", None, Place("other/references/format.md", 1, 1))]
+    units = [unit("x", None, UnitLocation("other/references/format.md", 1, 1))]
     events = events_of(ran(f"cat {BUNDLE}/references/format.md", FORMAT))
     assert expose(run_of(), events, units, "pd-only").seen == ()
 
@@ -113,7 +113,7 @@ def test_another_skill_with_the_same_file_name_is_not_meant():
     ("ledger/ledger/references/format.md", ()),
 ])  # fmt: skip
 def test_the_outermost_folder_of_a_skill_s_name_is_the_skill(file, seen):
-    units = [unit("x", None, Place(file, 1, 1))]
+    units = [unit("x", None, UnitLocation(file, 1, 1))]
     events = events_of(ran(f"cat {BUNDLE}/references/format.md", FORMAT))
     found = expose(run_of(), events, units, "pd-only", ("ledger", "other", "references"))
     assert tuple(names(found)) == seen

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.models.trajectory import OfferedSkill
-from tests.attribution.test_hostile import PYTHON, REFERENCES, seen
+from tests.attribution.test_hostile import REFERENCES, seen
 from tests.support.attribution_runs import BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 TIDES = "---\nname: tides\ndescription: Predict tides.\n---\n# Tides\nLook up the port first.\n"
@@ -58,9 +58,6 @@ def test_a_heading_of_a_file_elsewhere_is_nobody_s():
         (f"gosu app python3 {BUNDLE}/scripts/total.py", EXEC),
         (f"su - app -c 'python3 {BUNDLE}/scripts/total.py a'", EXEC),
         (f"script -qc 'python3 {BUNDLE}/scripts/total.py' log.txt", EXEC),
-        (f'bash -c "$(cat {BUNDLE}/scripts/run.sh)" x y', ("exec", "scripts/run.sh", "none")),
-        (f"bash <(cat {BUNDLE}/scripts/run.sh) x", ("exec", "scripts/run.sh", "none")),
-        (f"source <(cat {BUNDLE}/scripts/run.sh)", ("exec", "scripts/run.sh", "none")),
         (f"node -e \"require('child_process').execSync('python3 {BUNDLE}/scripts/total.py a')\"", EXEC),
         (f"ruby -e \"system('{BUNDLE}/scripts/total.py a')\"", EXEC),
     ],
@@ -75,9 +72,6 @@ def test_more_ways_to_run_a_script(command, expected):
         "sh -c 'cat \"$0\"' @/taxes.md",
         "bash -c 'cat \"$1\"' _ @/taxes.md",
         "bash -c 'cat \"$@\"' _ @/taxes.md",
-        'echo "$(<@/taxes.md)"',
-        'while IFS= read -r line; do echo "$line"; done < @/taxes.md',
-        "cat @/taxes.md | while read -r l\ndo\n  printf '%s\\n' \"$l\"\ndone",
         "awk 'FNR==1 {print FILENAME} {print}' @/taxes.md",
         "awk 'FNR==1{print FILENAME}1' @/taxes.md",
         "cat @/absent.md 2>/dev/null || cat @/taxes.md",
@@ -158,12 +152,12 @@ def test_a_folder_with_a_name_of_its_own_is_listed_and_teaches_its_files():
     assert (event.kind, event.resource, event.ok) == ("list", ".", False)
 
 
-def test_a_script_run_through_a_link_is_the_bundle_s_own():
+def test_a_link_is_taken_for_a_copy():
     linked = ran(f"ln -s {BUNDLE} kit")
     shown = ran("cat kit/references/taxes.md", TAXES, call_id="c2", line=9)
     run = ran("python3 kit/scripts/total.py a", "total 7\n", call_id="c3", line=12)
     found = [(one.kind, one.resource) for one in events_of(linked, shown, run, manifest=None)]
-    assert found == [("read", "references/taxes.md"), ("exec", "scripts/total.py")]
+    assert found == [("read", "references/taxes.md"), ("import", "scripts/total.py")]
 
 
 def test_a_copied_script_stays_a_copy_when_files_beside_it_are_read():
@@ -172,34 +166,6 @@ def test_a_copied_script_stays_a_copy_when_files_beside_it_are_read():
     run = ran("python3 /tmp/mine/scripts/total.py a", "total 7\n", call_id="c3", line=12)
     found = [(one.kind, one.resource) for one in events_of(copied, shown, run, manifest=None)]
     assert found == [("read", "SKILL.md"), ("import", "scripts/total.py")]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import sys\nsys.path += ['@/scripts']\nimport total",
-        "import sys\nsys.path[:0] = ['@/scripts']\nimport total",
-        "import sys\nsys.path = ['@/scripts'] + sys.path\nfrom total import main",
-        "import sys\nsys.path = ['@/scripts', *sys.path]\nimport total",
-    ],
-)
-def test_more_ways_onto_the_import_path(code):
-    assert short(PYTHON.format(code.replace("@", BUNDLE)), "7\n") == [IMPORT]
-
-
-def test_python_that_changes_its_folder_reads_from_there():
-    code = f"import os\nos.chdir('{BUNDLE}')\nprint(open('references/taxes.md').read())"
-    assert short(PYTHON.format(code), TAXES) == [READ_TAXES]
-
-
-def test_a_copy_made_by_python_shows_what_the_original_says():
-    code = f"import shutil; shutil.copytree('{BUNDLE}', 'kit')"
-    command = f'python3 -c "{code}" && cat kit/references/taxes.md'
-    assert READ_TAXES in short(command, TAXES)
-    link = (
-        f"python3 -c \"import os; os.symlink('{BUNDLE}', 'kit')\" && python3 kit/scripts/total.py"
-    )
-    assert short(link, "total 7\n") == [EXEC]
 
 
 @pytest.mark.parametrize(
@@ -236,13 +202,6 @@ def test_the_only_file_of_a_failed_command_that_is_not_shown_is_missing(files, l
     found = events_of(ran(command, SKILL, exit_code=1), manifest=None)
     wrong = [(one.resource, one.content_exposed, one.phantom) for one in found if not one.ok]
     assert wrong == ([(lost, "none", True)] if lost else [])
-
-
-def test_a_glob_below_a_home_that_nobody_knows():
-    read = ran(f"cat {BUNDLE}/SKILL.md", SKILL)
-    rest = ran("cat ~/.claude/skills/ledger/references/*.md", FORMAT, call_id="c2", line=9)
-    found = events_of(read, rest, manifest=None, home=None, cwd="/srv/app")
-    assert [one.resource for one in found] == ["SKILL.md", "references/format.md"]
 
 
 def test_a_second_try_in_other_letters_is_one_access():

@@ -128,9 +128,8 @@ PYTHON = "python3 - <<'EOF'\n{}\nEOF"
         ("with open('@') as f:\n    for line in f:\n        print(line, end='')", "full"),
         ("import sys\nsys.stdout.write(open('@').read())", "full"),
         ("for l in open('@').readlines():\n    print(f'> {l.rstrip()}')", "full"),
-        ("def show(p):\n    print(open(p).read())\nshow('@')", "full"),
-        ("def load():\n    return open('@').read()\nprint(load())", "full"),
         ("for l in open('@'):\n    if 'tax' in l:\n        print(l)", "partial"),
+        ("t = open('@').read()\nprint(t[:3000])", "partial"),
         ("t = open('@').read()\nprint(t.split('#')[1])", "partial"),
         ("import json\nprint(json.load(open('@'))['x'])", "partial"),
         ("t = open('@').read()\nprint(len(t))", "none"),
@@ -155,22 +154,9 @@ def test_a_number_printed_by_python_is_not_taken_for_the_file():
     assert (second.content_exposed, second.lines) == ("full", ((1, 3),))
 
 
-def test_python_that_goes_through_a_list_of_files_reads_each():
-    code = f"for n in ['format', 'taxes']:\n    print(open(f'{REFERENCES}/{{n}}.md').read())"
-    found = seen(PYTHON.format(code), FORMAT + TAXES)
-    assert [one[1] for one in found] == ["references/format.md", "references/taxes.md"]
-
-
-def test_code_that_python_reads_and_runs_is_imported():
-    command = f"python3 -c \"exec(open('{BUNDLE}/scripts/total.py').read())\""
-    assert seen(command, "total 7\n") == [("import", "scripts/total.py", "none", None)]
-
-
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        ("['cat', '@/references/taxes.md']", ("read", "references/taxes.md", "full")),
-        ("['cat', '@/references/taxes.md'], capture_output=True", ("read", "references/taxes.md", "none")),
         ("['python3', '@/scripts/total.py', 'x.csv']", ("exec", "scripts/total.py", "none")),
         ("['@/scripts/total.sh']", ("exec", "scripts/total.sh", "none")),
         ("'uv run @/scripts/total.py', shell=True", ("exec", "scripts/total.py", "none")),

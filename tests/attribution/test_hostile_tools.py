@@ -3,14 +3,14 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 from tests.attribution.test_hostile import REFERENCES, seen
 from tests.support.attribution_runs import BUNDLE, SKILL, TAXES, events_of, ran
 
 
 def other(name, text, *, ok=True, **arguments):
     """(kind, resource, exposure, lines) of a tool of some other server."""
-    call = Call("c1", name, "other", 2, arguments=arguments, result=Result(text, 3, ok=ok))
+    call = ToolCall("c1", name, "other", 2, arguments=arguments, result=ToolResult(text, 3, ok=ok))
     return [
         (one.kind, one.resource, one.content_exposed, one.lines)
         for one in events_of(call, manifest=None)
@@ -83,25 +83,23 @@ def test_searches_on_windows(command):
         assert found == [("search", "references/taxes.md", "partial", ((2, 2),))]
 
 
-def test_tools_that_are_given_a_relative_path_or_a_number_of_lines():
+def test_tools_that_are_given_a_relative_path():
     relative = other("mcp__code__read_file", SKILL, relative_path=".claude/skills/ledger/SKILL.md")
     assert relative == [("read", "SKILL.md", "full", ((1, 10),))]
-    head = other("mcp__files__read_text_file", "# Taxes\n", path=f"{REFERENCES}/taxes.md", head=1)
-    assert head == [("read", "references/taxes.md", "partial", ((1, 1),))]
 
 
 def test_a_listing_without_a_status_is_judged_by_its_output():
     for text, ok in (("SKILL.md\n", True), (f"{BUNDLE}: no such file or directory", False)):
-        call = Call("c1", "list_dir", "list", 2, path=BUNDLE, result=Result(text, 3))
+        call = ToolCall("c1", "list_dir", "list", 2, path=BUNDLE, result=ToolResult(text, 3))
         (event,) = events_of(call, manifest=None)
         assert (event.kind, event.resource, event.ok) == ("list", ".", ok)
 
 
 def test_a_command_typed_into_a_running_shell():
-    typed = Call(
+    typed = ToolCall(
         "c2", "write_stdin", "poll", 5,
         arguments={"chars": f"python3 {BUNDLE}/scripts/total.py\n"}, command="bash",
-        result=Result("total 7\n$ ", 6),
+        result=ToolResult("total 7\n$ ", 6),
     )  # fmt: skip
     found = events_of(ran("bash", "$ "), typed, manifest=None)
     assert [(one.kind, one.resource, one.line) for one in found] == [
@@ -109,9 +107,9 @@ def test_a_command_typed_into_a_running_shell():
     ]
 
 
-def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
-    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\n"
-    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE)
+def test_a_path_below_an_unknown_variable_means_the_only_file_that_ends_so():
+    text = f"Base directory for this skill: {BUNDLE}\n\n# Ledger\nRun scripts/total.py.\n"
+    body = Message("main", "skill_body", text, 1, 0, skill="ledger", path=BUNDLE, call_id="c0")
     for variable in ("$SKILL_DIR", "${CLAUDE_SKILL_DIR}", "${CLAUDE_PLUGIN_ROOT}/skills/ledger"):
         run = ran(f'python3 "{variable}/scripts/total.py" a.csv', "total 7\n")
         found = events_of(run, manifest=None, messages=(body,))
@@ -126,7 +124,6 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
         (f"uv run --script {BUNDLE}/scripts/total.py a.csv", ("exec", "scripts/total.py")),
         (f"npx -y tsx {BUNDLE}/scripts/total.ts", ("exec", "scripts/total.ts")),
         (f"node -e \"require('{BUNDLE}/scripts/total.js')()\"", ("import", "scripts/total.js")),
-        (f"cd {BUNDLE}/scripts && python3 -c \"import importlib; importlib.import_module('total')\"", ("import", "scripts/total.py")),
         (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
         (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
         (f"zip -r kit.zip {BUNDLE}", None),
@@ -136,7 +133,7 @@ def test_a_variable_for_the_skills_folder_means_the_only_skill_known():
         (f"export PYTHONPATH={BUNDLE}/scripts:$PYTHONPATH\npython3 -c 'import total; total.main()'", ("import", "scripts/total.py")),
         (f"cat > m.mjs <<'EOF'\nimport {{ t }} from '{BUNDLE}/scripts/t.mjs';\nt()\nEOF\nnode m.mjs", ("import", "scripts/t.mjs")),
         ("python3 <<'EOF'\nfrom pathlib import Path\nimport sys\nS = Path.home() / '.claude' / 'skills' / 'ledger'\nsys.path.insert(0, str(S / 'scripts'))\nfrom total import main\nmain()\nEOF", ("import", "scripts/total.py")),
-        ("python3 -c \"import os, runpy; runpy.run_path(os.environ['HOME'] + '/.claude/skills/ledger/scripts/total.py')\"", ("exec", "scripts/total.py")),
+        ("python3 -c \"import os, runpy; runpy.run_path(os.path.expanduser('~/.claude/skills/ledger/scripts/total.py'))\"", ("exec", "scripts/total.py")),
     ],
 )  # fmt: skip
 def test_ways_to_run_what_a_bundle_brings(command, expected):
@@ -146,9 +143,9 @@ def test_ways_to_run_what_a_bundle_brings(command, expected):
 
 def keys(keystrokes, screen=None, *, call_id, line):
     """One keystroke; the screen answers the last of those sent together."""
-    return Call(
+    return ToolCall(
         call_id, "bash_command", "shell", line, arguments={"keystrokes": keystrokes}, command=keystrokes,
-        result=Result(screen, line + 1) if screen else None,
+        result=ToolResult(screen, line + 1) if screen else None,
     )  # fmt: skip
 
 
@@ -184,8 +181,8 @@ def test_what_a_terminal_still_shows_is_not_read_again():
 
 @pytest.mark.parametrize("name", ["Grep", "grep"])
 def test_a_search_that_is_asked_for_names_lists(name):
-    call = Call(
-        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=Result(f"{BUNDLE}/SKILL.md", 3, True),
+    call = ToolCall(
+        "c1", name, "search", 2, path=BUNDLE, pattern="cents", result=ToolResult(f"{BUNDLE}/SKILL.md", 3, True),
         arguments={"output_mode": "files_with_matches"},
     )  # fmt: skip
     found = [(one.kind, one.resource) for one in events_of(call, manifest=None)]
@@ -203,7 +200,7 @@ def test_a_search_that_is_asked_for_names_lists(name):
 )
 def test_a_refused_command_shows_and_teaches_nothing(message):
     refused = ran(f"cat {REFERENCES}/taxes.md", message, exit_code=None)
-    refused = Call(**{**_fields(refused), "result": Result(message, 3, ok=False)})
+    refused = ToolCall(**{**_fields(refused), "result": ToolResult(message, 3, ok=False)})
     shown = ran(f"cat {REFERENCES}/taxes.md", TAXES, call_id="c2", line=9)
     first, second = events_of(refused, shown, manifest=None)
     assert (first.content_exposed, first.ok, first.note) == ("none", False, message)

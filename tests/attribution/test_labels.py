@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.labels import LABELS, TARGET, Case, Score, _compare, cases, main, score, totals
+from benchmarks.labels import LABELS, TARGET, Case, cases, compare, main, score, totals
 from skilljuror.parsers import FORMATS
 from tests.support.attribution_runs import BUNDLE, SKILL, events_of, ran
 
@@ -50,9 +50,8 @@ def _label(**changes):
 
 
 def _scored(*labels, tmp_path):
-    result = Score(Case("one", tmp_path, "claude-session", list(labels)))
-    _compare(result, events_of(ran(f"cat {BUNDLE}/SKILL.md", SKILL)))
-    return result
+    case = Case("one", tmp_path, "claude-session", list(labels))
+    return compare(case, events_of(ran(f"cat {BUNDLE}/SKILL.md", SKILL)))
 
 
 def test_a_label_matches_by_the_last_part_of_the_skill(tmp_path):

@@ -8,10 +8,7 @@ from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.findings.injected_content import body_text
 from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.resolution.call_normalisation import (
-    simplified_command,
-    with_forward_slashes,
-)
+from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
 
@@ -22,9 +19,7 @@ SECONDS = 20.0
 
 
 def accesses(command):
-    commands = unwrap(
-        read_shell(simplified_command(with_forward_slashes(command)), "/w", "/h"), "/h"
-    )
+    commands = unwrap(read_shell(with_forward_slashes(command), "/w", "/h"), "/h")
     return command_accesses(list(commands), "/h")
 
 
@@ -55,11 +50,11 @@ def test_a_command_of_one_thing_over_and_over_is_read_soon(unit):
         'sys.path.append("/q")\nimport zz\n', "\n", " ",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("broken", ["", "\n(("])
-def test_code_of_one_thing_over_and_over_is_read_soon(unit, broken):
-    code = f'open("SKILL.md")\na = "aaaa"\n{unit * (SIZE // len(unit))}{broken}'
+def test_code_of_one_thing_over_and_over_is_read_soon(unit):
+    code = f'open("SKILL.md")\na = "aaaa"\n{unit * (SIZE // len(unit))}'
     found = soon(lambda text: python_accesses(text, "/s", "/h"), code)
     assert found[0].path == "/s/SKILL.md"
+    assert soon(lambda text: python_accesses(text, "/s", "/h"), f"{code}\n((") == []
 
 
 def test_texts_that_double_fill_no_memory():

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.resource_class import class_of
+from skilljuror.models.trajectory import ToolCall, ToolResult
 from tests.support.attribution_runs import run_of
 
 FILES = {
@@ -74,8 +74,8 @@ def attributed(home: Path, command: str, output: str, status: int):
     root = str(home / ".claude" / "skills")
     resources = tuple(Resource("ledger", p, class_of(p), text) for p, text in TEXTS.items())
     manifest = SkillManifest(resources=resources, roots=(root,), skills=("ledger",))
-    result = Result(text=output, line=3, exit_code=status, ok=status == 0)
-    call = Call("c1", "Bash", "shell", 2, command=command, result=result)
+    result = ToolResult(text=output, line=3, exit_code=status, ok=status == 0)
+    call = ToolCall("c1", "Bash", "shell", 2, command=command, result=result)
     run_ = run_of(call, cwd=str(home / "work"), home=str(home))
     return attribute(run_, manifest).events
 
@@ -117,7 +117,7 @@ PLACES = [
     "find @ -path '*P' | xargs V",
     "find @ -path '*P' -exec V {} \\;",
     "export SKILL=@\nV ${SKILL}/P",
-    'while read -r f; do V "@/$f"; done <<< P',
+    'printf "%s\\n" @/P | while read -r f; do V "$f"; done',
     "cat notes.md; V @/P; echo done",
     "V @/P 2>/dev/null || true",
     "cat @/P | V",
@@ -308,7 +308,9 @@ def test_lines_shown_by_commands_that_hide_what_they_read(home, command):
 def test_without_a_manifest_no_line_is_claimed_that_was_not_shown(home, command):
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
-    call = Call("c1", "Bash", "shell", 2, command=command, result=Result(output, 3, status == 0))
+    call = ToolCall(
+        "c1", "Bash", "shell", 2, command=command, result=ToolResult(output, 3, status == 0)
+    )
     found = attribute(run_of(call, cwd=str(home / "work"), home=str(home)), None).events
     placed = [one for one in found if one.lines or one.content_exposed == "full"]
     shown = shown_lines(output)

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.models.events import SkillManifest
-from skilljuror.models.trajectory import Call, Message, OfferedSkill, Result
+from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from tests.support.attribution_runs import BODY, BUNDLE, FORMAT, ROOT, SKILL, TAXES, events_of, ran
 
 BASE = f"Base directory for this skill: {BUNDLE}\n\n{BODY}"
@@ -13,11 +13,11 @@ def tool(action, result=None, **more):
     name = {"read": "Read", "edit": "Edit", "write": "Write", "search": "Grep", "list": "Glob"}[
         action
     ]
-    return Call("c1", name, action, 2, result=result, **more)
+    return ToolCall("c1", name, action, 2, result=result, **more)
 
 
 def skill(text="Launching skill: ledger", ok=True, name="ledger"):
-    return Call("c1", "Skill", "skill", 2, skill=name, result=Result(text, 3, ok=ok))
+    return ToolCall("c1", "Skill", "skill", 2, skill=name, result=ToolResult(text, 3, ok=ok))
 
 
 def body(**more):
@@ -32,7 +32,7 @@ def body(**more):
 
 
 def test_a_read_with_the_tools_own_line_numbers():
-    result = Result(
+    result = ToolResult(
         "7\tx", 3, True, clean="\n".join(FORMAT.split("\n")[6:9]), first_line=7, total_lines=31
     )
     (event,) = events_of(
@@ -42,7 +42,7 @@ def test_a_read_with_the_tools_own_line_numbers():
 
 
 def test_a_whole_read_is_full_and_both_witnesses_agree():
-    result = Result(TAXES, 3, True, clean=TAXES, first_line=1, total_lines=3)
+    result = ToolResult(TAXES, 3, True, clean=TAXES, first_line=1, total_lines=3)
     (event,) = events_of(tool("read", result, path=f"{BUNDLE}/references/taxes.md"))
     assert (event.content_exposed, event.lines, event.witness) == ("full", ((1, 3),), "both")
     assert event.shown_bytes == len(TAXES)
@@ -51,9 +51,9 @@ def test_a_whole_read_is_full_and_both_witnesses_agree():
 @pytest.mark.parametrize(
     "result",
     [
-        Result("Wasted call", 3, ok=False, unchanged=True),
-        Result("File does not exist.", 3, ok=False),
-        Result("Path not in workspace", 3, ok=False),
+        ToolResult("Wasted call", 3, ok=False, unchanged=True),
+        ToolResult("File does not exist.", 3, ok=False),
+        ToolResult("Path not in workspace", 3, ok=False),
     ],
 )
 def test_a_read_without_content_failed(result):
@@ -68,20 +68,20 @@ def test_a_read_without_an_answer_is_neither():
 
 def test_a_path_that_the_bundle_lacks_is_a_phantom():
     (event,) = events_of(
-        tool("read", Result("File does not exist.", 3, False), path=f"{BUNDLE}/nope.md")
+        tool("read", ToolResult("File does not exist.", 3, False), path=f"{BUNDLE}/nope.md")
     )
     assert (event.phantom, event.resource) == (True, "nope.md")
 
 
 def test_an_edit_shows_a_snippet_and_is_no_use():
-    result = Result("The file was updated:\n1\ta\n2\tb\n3\tc", 3, True)
+    result = ToolResult("The file was updated:\n1\ta\n2\tb\n3\tc", 3, True)
     (event,) = events_of(tool("edit", result, path=f"{BUNDLE}/SKILL.md", written="b"))
     assert (event.kind, event.counts, event.content_exposed) == ("edit", False, "partial")
 
 
 def test_a_write_of_code_that_imports_is_a_mention_until_it_runs():
     code = f"import sys\nsys.path.append('{BUNDLE}/scripts')\nfrom total import x\n"
-    written = tool("write", Result("ok", 3, True), path="/srv/app/use.py", written=code)
+    written = tool("write", ToolResult("ok", 3, True), path="/srv/app/use.py", written=code)
     ran_ = ran("python3 use.py", "7", call_id="c2", line=5)
     kinds = [(one.kind, one.resource, one.line, one.via) for one in events_of(written, ran_)]
     assert kinds == [
@@ -94,7 +94,7 @@ def test_a_search_tool_is_one_event_per_file_with_lines():
     text = f"{BUNDLE}/references/format.md:3:Column 2 holds\n{BUNDLE}/SKILL.md:7:Read references/format.md"
     call = tool(
         "search",
-        Result(text, 3, True),
+        ToolResult(text, 3, True),
         path=BUNDLE,
         pattern="x",
         arguments={"output_mode": "content"},
@@ -114,8 +114,8 @@ def test_a_search_tool_is_one_event_per_file_with_lines():
     ],
 )
 def test_searches_that_print_the_file_as_a_heading(text):
-    call = Call(
-        "c1", "grep_search", "search", 2, path=BUNDLE, pattern="x", result=Result(text, 3, True)
+    call = ToolCall(
+        "c1", "grep_search", "search", 2, path=BUNDLE, pattern="x", result=ToolResult(text, 3, True)
     )
     (event,) = events_of(call)
     assert (event.kind, event.resource, event.lines) == (
@@ -126,13 +126,13 @@ def test_searches_that_print_the_file_as_a_heading(text):
 
 
 def test_a_search_that_prints_names_only_is_a_listing():
-    call = tool("search", Result("Found 1 file\nSKILL.md", 3, True), path=BUNDLE, pattern="x")
+    call = tool("search", ToolResult("Found 1 file\nSKILL.md", 3, True), path=BUNDLE, pattern="x")
     assert [(one.kind, one.resource) for one in events_of(call)] == [("list", ".")]
 
 
 @pytest.mark.parametrize("pattern", [f"{BUNDLE}/**/*.md", f"{BUNDLE}/references/*"])
 def test_a_glob_inside_one_bundle_is_a_listing(pattern):
-    call = tool("list", Result("SKILL.md", 3, True), pattern=pattern)
+    call = tool("list", ToolResult("SKILL.md", 3, True), pattern=pattern)
     assert [(one.kind, one.resource) for one in events_of(call)] == [("list", ".")]
 
 
@@ -140,7 +140,7 @@ def test_a_glob_inside_one_bundle_is_a_listing(pattern):
     ("path", "pattern"), [(ROOT, "**/*.md"), ("/srv/app", "**/*ledger*"), (ROOT, None)]
 )
 def test_a_listing_over_more_than_one_bundle_is_no_event(path, pattern):
-    call = tool("list", Result(f"{BUNDLE}/SKILL.md", 3, True), path=path, pattern=pattern)
+    call = tool("list", ToolResult(f"{BUNDLE}/SKILL.md", 3, True), path=path, pattern=pattern)
     assert events_of(call) == []
 
 
@@ -210,15 +210,15 @@ def test_a_file_that_the_user_attached_is_a_read():
 
 @pytest.mark.parametrize(("start", "exposed"), [(None, "full"), (20, "partial")])
 def test_a_log_without_texts_says_by_its_status_that_a_tool_read(start, exposed):
-    call = tool("read", Result("", 3, ok=True), path=f"{BUNDLE}/SKILL.md", start=start)
+    call = tool("read", ToolResult("", 3, ok=True), path=f"{BUNDLE}/SKILL.md", start=start)
     (event,) = events_of(call)
     assert (event.ok, event.content_exposed, event.lines) == (True, exposed, None)
 
 
 def test_an_unknown_tool_that_is_given_paths_reads_them():
     arguments = {"paths": [f"{BUNDLE}/SKILL.md", "/srv/app/notes.md"]}
-    call = Call(
-        "c1", "mcp__files__read", "other", 2, arguments=arguments, result=Result(SKILL, 3, True)
+    call = ToolCall(
+        "c1", "mcp__files__read", "other", 2, arguments=arguments, result=ToolResult(SKILL, 3, True)
     )
     assert [(one.kind, one.resource, one.via) for one in events_of(call)] == [
         ("read", "SKILL.md", "read-tool")

@@ -6,7 +6,7 @@ from skilljuror.bundles import load_bundle
 from skilljuror.pipeline.construction.assay import assay, pooled
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source, load_build
-from skilljuror.pipeline.construction.target import VARIANTS
+from skilljuror.pipeline.construction.build_folder import VARIANTS
 from tests.support import places
 from tests.support.places import ROOT
 

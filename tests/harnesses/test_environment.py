@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skilljuror.errors import HarnessError
-from skilljuror.harnesses.environment import place, read_recipe
+from skilljuror.harnesses.environment import copy_environment, read_recipe
 from tests.support.harness_tasks import write_tree
 
 FILES = {"a.txt": "a", "b.csv": "b", "data/c.csv": "c", "skills/x/SKILL.md": "no"}
@@ -14,7 +14,7 @@ def placed(tmp_path, dockerfile=None):
     files = FILES if dockerfile is None else {**FILES, "Dockerfile": dockerfile}
     environment, root = write_tree(tmp_path / "environment", files), tmp_path / "root"
     root.mkdir()
-    place(environment, root)
+    copy_environment(environment, root)
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
@@ -71,7 +71,7 @@ def test_any_dockerfile_stays_inside_the_root(tmp_path_factory, text):
     root = base / "root"
     root.mkdir()
     try:
-        place(environment, root)
+        copy_environment(environment, root)
     except HarnessError as error:
         assert "Dockerfile" in error.message  # noqa: PT017
     assert sorted(path.name for path in base.iterdir()) == ["environment", "root"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_cases import CaseBuilder
 
-CASES = {case["id"]: case for case in load_eru().cases}
+CASES = {case["id"]: case for case in load_rubric().cases}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -18,4 +18,4 @@ def test_boundary_case(name):
 
 
 def test_cases_have_names_of_their_own():
-    assert len(CASES) == len(load_eru().cases) >= 30
+    assert len(CASES) == len(load_rubric().cases) >= 30

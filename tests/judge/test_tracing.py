@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from msgspec.structs import replace
 
 from skilljuror.judge import JUDGES
-from skilljuror.judge.replay.shown_text import RUNS
+from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.judge.replay.timeline import call_text
-from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from skilljuror.models.trajectory import Message, Step, Trajectory
 from skilljuror.registry import resolve
@@ -17,7 +17,7 @@ from tests.support.judge_cases import CaseBuilder
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT
 
-CASES = {case["id"]: case for case in load_eru().cases}
+CASES = {case["id"]: case for case in load_rubric().cases}
 
 
 def judged(built, manifest=None):
@@ -75,7 +75,7 @@ def test_without_later_actions_nothing_is_taken_up(name):
     labels = [
         verdict.label
         for event, verdict in zip(built.events, judged(built), strict=True)
-        if event.step == last and event.kind not in RUNS
+        if event.step == last and event.kind not in RUN_KINDS
     ]
     assert "yes" not in labels
 
@@ -90,7 +90,7 @@ def test_what_the_prompt_says_is_never_taken_up(name):
     labels = [
         verdict.label
         for event, verdict in zip(built.events, judged(built), strict=True)
-        if event.kind not in {*RUNS, "list"}
+        if event.kind not in {*RUN_KINDS, "list"}
     ]
     assert "yes" not in labels
 
@@ -145,10 +145,10 @@ def test_a_long_line_is_clipped_around_the_sign(line, sign):
 
 
 ALL_VERDICTS = """
-from skilljuror.judge.rubric import load_eru
+from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_cases import CaseBuilder
-for case in load_eru().cases:
+for case in load_rubric().cases:
     built = CaseBuilder(case)
     for one in TracingJudge().judge("t", built.trajectory, tuple(built.events), None):
         print(case["id"], one)

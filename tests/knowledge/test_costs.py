@@ -7,10 +7,14 @@ import pytest
 from skilljuror.knowledge.comparison import file_matching as filepairs
 from skilljuror.knowledge.comparison import unit_matching as matching
 from skilljuror.knowledge.comparison.diff import diff
-from skilljuror.knowledge.comparison.generated_lines import LEAST_CUT, MOST_CUT, Makings
-from skilljuror.knowledge.comparison.unit_matching import match
+from skilljuror.knowledge.comparison.generated_lines import (
+    LEAST_CUT,
+    MOST_CUT,
+    GeneratedLineProvenance,
+)
+from skilljuror.knowledge.comparison.unit_matching import match_units
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from tests.support.knowledge_bundles import skill
 
 
@@ -51,8 +55,8 @@ def test_a_heading_of_many_words_is_cut_at_few_places() -> None:
     title = " ".join(f"word{n}" for n in range(3_000))
     parent = skill(f"# {title}\n\nText.\n")
     units = units_of(parent)
-    matched = match(units, units, Normal((parent, parent), (units, units)))
-    titles = Makings((parent, parent), (units, units), matched)._titles
+    matched = match_units(units, units, TextNormaliser((parent, parent), (units, units)))
+    titles = GeneratedLineProvenance((parent, parent), (units, units), matched)._titles
     assert sum(len(words) >= LEAST_CUT for words in titles) <= MOST_CUT
 
 

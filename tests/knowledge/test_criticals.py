@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from skilljuror.knowledge.units.critical_tokens import change_between, criticals
+from skilljuror.knowledge.units.critical_tokens import critical_change, critical_tokens
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from skilljuror.knowledge.units.critical_tokens import change_between, criticals
     ],
 )
 def test_tokens_stand_in_reading_order(text, tokens):
-    assert criticals(text) == tokens
+    assert critical_tokens(text) == tokens
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ def test_tokens_stand_in_reading_order(text, tokens):
     ],
 )
 def test_the_worst_change_is_named(before, after, change):
-    assert change_between(criticals(before), criticals(after)) == change
+    assert critical_change(critical_tokens(before), critical_tokens(after)) == change
 
 
 @pytest.mark.parametrize("piece", ["a/", "a.", "1,", "1.", "`", "--a", "<", "a-", "no ", "9e"])
 def test_hostile_text_takes_linear_time(piece):
     start = time.perf_counter()
-    criticals(piece * 20_000)
+    critical_tokens(piece * 20_000)
     assert time.perf_counter() - start < 2

@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.knowledge.comparison.diff import diff
-from skilljuror.knowledge.generated.templates import fill
+from skilljuror.knowledge.generated.templates import fill_template
 from tests.support.knowledge_bundles import bundle, skill
 
 BODY = """# Guide
@@ -146,7 +146,9 @@ def test_moving_paths_is_not_a_change():
 @pytest.mark.parametrize(("topics", "made"), [("Fonts", True), ("5 Fonts", False), ("dogs", False)])
 def test_a_routing_row_may_only_repeat_its_target(topics, made):
     before = skill("# A\n\nText.\n\n## Fonts\n\nUse serif.\n")
-    row = fill("row-read", {"path": "references/a.md", "link": "references/a.md", "topics": topics})
+    row = fill_template(
+        "row-read", {"path": "references/a.md", "link": "references/a.md", "topics": topics}
+    )
     after = skill(f"# A\n\nText.\n\n{row}\n", **{"references/a.md": "# Fonts\n\nUse serif.\n"})
     found = diff(before, after)
     assert bool(found.generated) is made

@@ -1,5 +1,5 @@
 from skilljuror.knowledge.comparison.unit_map import knowledge_map
-from skilljuror.models.knowledge import Place
+from skilljuror.models.knowledge import UnitLocation
 from tests.support.knowledge_bundles import skill
 
 SOURCE = skill(
@@ -29,8 +29,8 @@ def test_a_variant_equal_to_the_source_maps_onto_itself():
 def test_line_ranges_are_those_of_the_variant():
     rows = knowledge_map(SOURCE, {"v": FLAT})
     found = {row.unit.text: row.places["v"] for row in rows}
-    assert found["Keep 3 copies."] == Place("demo/SKILL.md", 7, 8)
-    assert found["print(1)"] == Place("demo/SKILL.md", 19, 19)
+    assert found["Keep 3 copies."] == UnitLocation("demo/SKILL.md", 7, 8)
+    assert found["print(1)"] == UnitLocation("demo/SKILL.md", 19, 19)
 
 
 def test_a_copy_that_was_dropped_stands_where_the_other_one_stands():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skilljuror.knowledge.generated.templates import fill, recognise
+from skilljuror.knowledge.generated.templates import fill_template, recognise_template
 from skilljuror.knowledge.plans.trigger_sentences import (
-    ROW,
+    TRIGGER_ROW,
     split_trigger,
     trigger_in,
     trigger_problem,
@@ -64,6 +64,8 @@ def test_a_short_file_or_one_in_another_script_is_not_asked_for_shared_words():
 
 
 def test_the_row_is_recognised_and_gives_its_trigger_back():
-    row = fill(ROW, {"path": "a.md", "link": "a.md", "when": "x, y moves", "why": "it, too, fits"})
-    assert recognise(row) == ROW
+    row = fill_template(
+        TRIGGER_ROW, {"path": "a.md", "link": "a.md", "when": "x, y moves", "why": "it, too, fits"}
+    )
+    assert recognise_template(row) == TRIGGER_ROW
     assert trigger_in(row) == ("x, y moves", "it, too, fits")

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from skilljuror.errors import ModelError
 from skilljuror.files import read_jsonl
-from skilljuror.llm import ModelChoice, ModelDoor, as_data
+from skilljuror.llm import ModelChoice, ModelClient, as_data
 from tests.support.loopback import model_server
 
 ASK = [{"role": "user", "content": "yes or no?"}]
@@ -21,9 +21,9 @@ def _key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "dummy")
 
 
-def door(address, calls=None, budget=None, model="openai/scripted", retries=1):
+def client(address, calls=None, budget=None, model="openai/scripted", retries=1):
     choice = ModelChoice(model, address, {"temperature": 0}, 20, retries)
-    return ModelDoor(choice, calls, budget)
+    return ModelClient(choice, calls, budget)
 
 
 class Verdict(BaseModel):
@@ -33,9 +33,9 @@ class Verdict(BaseModel):
 def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
     calls = tmp_path / "calls.jsonl"
     with model_server(lambda body, n: f"answer {n}") as (address, requests):
-        first = door(address, calls).ask(ASK)
-        again = door(address, calls).ask(ASK)
-        anew = door(address, calls).ask(ASK, repeat=1)
+        first = client(address, calls).ask(ASK)
+        again = client(address, calls).ask(ASK)
+        anew = client(address, calls).ask(ASK, repeat=1)
     assert (first.text, again.text, anew.text) == ("answer 0", "answer 0", "answer 1")
     assert len(requests) == 2
     assert [row["text"] for row in read_jsonl(calls)] == ["answer 0", "answer 1"]
@@ -44,22 +44,22 @@ def test_the_same_question_is_paid_once_even_after_a_restart(tmp_path):
 def test_a_door_tells_what_was_asked_through_it_paid_or_not(tmp_path):
     calls = tmp_path / "calls.jsonl"
     with model_server(lambda body, n: f"answer {n}") as (address, _):
-        door(address, calls).ask(ASK)
-        later = door(address, calls)
+        client(address, calls).ask(ASK)
+        later = client(address, calls)
         later.ask(ASK)
         later.ask(ASK, repeat=1)
-    assert [answer.text for answer in later.asked] == ["answer 0", "answer 1"]
+    assert [answer.text for answer in later.answers] == ["answer 0", "answer 1"]
 
 
 def test_tokens_are_reported_and_an_unknown_price_is_not_zero(tmp_path):
     with model_server(lambda body, n: "x") as (address, _):
-        answer = door(address).ask(ASK)
+        answer = client(address).ask(ASK)
     assert (answer.input_tokens, answer.output_tokens, answer.cost_usd) == (1000, 100, None)
 
 
 def test_a_budget_stops_before_the_next_call():
     with model_server(lambda body, n: "x") as (address, requests):
-        spender = door(address, budget=0.0001, model="openai/gpt-4o")
+        spender = client(address, budget=0.0001, model="openai/gpt-4o")
         assert spender.ask(ASK).cost_usd
         with pytest.raises(ModelError, match="budget"):
             spender.ask(ASK, repeat=1)
@@ -69,7 +69,7 @@ def test_a_budget_stops_before_the_next_call():
 def test_an_answer_that_does_not_fit_is_asked_again_with_the_reason():
     answers = ["no json", '```json\n{"label": "yes"}\n```']
     with model_server(lambda body, n: answers[n]) as (address, requests):
-        value, _ = door(address).ask_for(Verdict, ASK)
+        value, _ = client(address).ask_for(Verdict, ASK)
     assert value.label == "yes"
     assert "cannot be used" in requests[1]["messages"][-1]["content"]
 
@@ -79,7 +79,7 @@ def test_an_answer_that_never_fits_is_an_error_not_a_default():
         model_server(lambda body, n: '{"label": 3}') as (address, requests),
         pytest.raises(ModelError, match="label"),
     ):
-        door(address).ask_for(Verdict, ASK)
+        client(address).ask_for(Verdict, ASK)
     assert len(requests) == 2
 
 
@@ -89,7 +89,7 @@ def test_failures_are_one_line(status, said):
         model_server(lambda body, n: status) as (address, _),
         pytest.raises(ModelError, match=said) as caught,
     ):
-        door(address, retries=0).ask(ASK)
+        client(address, retries=0).ask(ASK)
     assert "\n" not in caught.value.message
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from skilljuror.metrics.efficiency import measure
-from skilljuror.metrics.prices import PRICES, cost, price_of, split
+from skilljuror.metrics.prices import PRICES, cost, price_of
 from skilljuror.models.measure import Price, TrialContext
 from skilljuror.models.trajectory import Usage
 from tests.support.metric_contexts import record, step, trajectory
@@ -26,9 +26,9 @@ SPLITS = [
 
 @pytest.mark.parametrize(("total", "write", "read", "out", "fresh", "shown", "usd", "cut"), SPLITS)
 def test_split_display_and_cost(total, write, read, out, fresh, shown, usd, cut):
-    noncached, clamped = split(total, write, read)
-    assert (noncached, clamped) == (fresh, cut)
-    rows = efficiency(Usage(input=noncached, cache_write=write, cache_read=read, output=out))
+    usage = Usage(input=total - write - read, cache_write=write, cache_read=read, output=out)
+    rows = efficiency(usage)
+    assert (rows["tokens", "input"].value, rows["token_clamps", ""].value) == (fresh, cut)
     assert rows["display_tokens", ""].value == shown
     assert rows["cost_usd", ""].value == pytest.approx(usd)
 

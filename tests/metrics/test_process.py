@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.metrics.process import measure, step_parts
+from skilljuror.metrics.process import measure, step_texts
 from skilljuror.models.measure import TrialContext
 from tests.support.metric_contexts import call, event, run, step, trajectory
 
@@ -94,7 +94,7 @@ def test_phantoms_and_failures_are_counted_apart():
 def test_text_share_counts_words_arguments_and_results_in_bytes():
     steps = [step(1, text="", calls=(call("cat SKILL.md", "é" * 10),)), step(2, text="x" * 33)]
     context = TrialContext("t", trajectory=trajectory(steps), events=(event(1),))
-    assert step_parts(steps[0]) == ["", "cat SKILL.md", "é" * 10]
+    assert step_texts(steps[0]) == ["", "cat SKILL.md", "é" * 10]
     assert process(context)["skill_text_share", ""].value == pytest.approx(0.5)
 
 

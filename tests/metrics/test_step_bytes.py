@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.metrics.process import step_bytes, step_parts
-from skilljuror.models.trajectory import Call, Result, Step
+from skilljuror.metrics.process import step_bytes, step_texts
+from skilljuror.models.trajectory import Step, ToolCall, ToolResult
 
 TEXT = st.text(st.characters(), max_size=20)
 PLAIN = st.none() | st.booleans() | st.integers() | TEXT
@@ -27,9 +27,17 @@ def test_bytes_are_those_of_the_texts(said, calls):
         line=1,
         text=said,
         calls=tuple(
-            Call(None, "Bash", "shell", 1, command=asked, arguments=given, result=Result(shown, 2))
+            ToolCall(
+                None,
+                "Bash",
+                "shell",
+                1,
+                command=asked,
+                arguments=given,
+                result=ToolResult(shown, 2),
+            )
             for given, asked, shown in calls
         ),
     )
-    whole = "\n".join(part for part in step_parts(step) if part)
+    whole = "\n".join(part for part in step_texts(step) if part)
     assert step_bytes(step) == len(whole.encode("utf-8", "surrogatepass"))

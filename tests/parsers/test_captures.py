@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.models.trajectory import Step, Trajectory
-from skilljuror.parsers.discovery.deduplication import Capture, capture, choose
+from skilljuror.parsers.discovery.deduplication import Capture, capture_of, deduplicate
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from tests.support import goldens, places
@@ -20,7 +20,7 @@ def run(steps: str, *, format="claude-session", session="s", **more) -> Trajecto
 
 
 def captures(*runs: Trajectory) -> list[Capture]:
-    return [capture(f"file{n}", one) for n, one in enumerate(runs)]
+    return [capture_of(f"file{n}", one) for n, one in enumerate(runs)]
 
 
 def kept(choices):
@@ -28,7 +28,7 @@ def kept(choices):
 
 
 def test_the_native_log_wins():
-    choices = choose(
+    choices = deduplicate(
         captures(run("abc", format="atif"), run("ab", format="claude-stream"), run("a"))
     )
     assert kept(choices) == ["file2"]
@@ -37,14 +37,14 @@ def test_the_native_log_wins():
 
 
 def test_a_prefix_gives_way():
-    choices = choose(captures(run("ab"), run("abcd"), run("")))
+    choices = deduplicate(captures(run("ab"), run("abcd"), run("")))
     assert kept(choices) == ["file1"]
     assert choices[1].branch is None
     assert choices[0].reason == "another capture of the run holds it"
 
 
 def test_branches_are_all_kept():
-    choices = choose(captures(run("abx"), run("abcd"), run("abcd")))
+    choices = deduplicate(captures(run("abx"), run("abcd"), run("abcd")))
     assert kept(choices) == ["file0", "file1"]
     assert choices[1].key == "s"
     assert choices[0].branch is not None
@@ -52,7 +52,7 @@ def test_branches_are_all_kept():
 
 
 def test_other_sessions_do_not_meddle():
-    choices = choose(captures(run("a", session="x"), run("a", session="y")))
+    choices = deduplicate(captures(run("a", session="x"), run("a", session="y")))
     assert kept(choices) == ["file0", "file1"]
 
 
@@ -60,7 +60,7 @@ def test_without_ids_the_words_decide():
     said = [Step("main", 1, 1, text="a"), Step("main", 2, 2, text="b")]
     short = Trajectory("s", "atif", ("f",), tuple(said[:1]), session="s")
     long = Trajectory("s", "atif", ("f",), tuple(said), session="s")
-    assert kept(choose(captures(short, long))) == ["file1"]
+    assert kept(deduplicate(captures(short, long))) == ["file1"]
 
 
 LOGS = st.lists(st.text("ab", max_size=4), min_size=1, max_size=6)
@@ -71,15 +71,15 @@ LOGS = st.lists(st.text("ab", max_size=4), min_size=1, max_size=6)
 def test_order_does_not_matter(logs, data):
     given_order = captures(*map(run, logs))
     shuffled = data.draw(st.permutations(given_order))
-    chains = {one.chain for one in (c.capture for c in choose(given_order) if c.kept)}
-    again = {one.chain for one in (c.capture for c in choose(shuffled) if c.kept)}
+    chains = {one.chain for one in (c.capture for c in deduplicate(given_order) if c.kept)}
+    again = {one.chain for one in (c.capture for c in deduplicate(shuffled) if c.kept)}
     assert chains == again
 
 
 @settings(deadline=None)
 @given(logs=LOGS)
 def test_every_lost_capture_is_held_by_its_winner(logs):
-    choices = choose(captures(*map(run, logs)))
+    choices = deduplicate(captures(*map(run, logs)))
     by_source = {choice.capture.source: choice for choice in choices}
     for choice, log in zip(choices, logs, strict=True):
         if not choice.kept:
@@ -93,11 +93,11 @@ def test_the_same_files_again_change_nothing(tmp_path):
     for name in ("one", "two"):
         shutil.copytree(places.GOLDENS / "codex-rollout" / "family" / "raw", tmp_path / name)
     found = [
-        capture(str(one.source.path), trajectory)
+        capture_of(str(one.source.path), trajectory)
         for one in discover([tmp_path])
         for trajectory in read(one.source, str(one.format))
     ]
-    assert [choice.kept for choice in choose(found)] == [True, False]
+    assert [choice.kept for choice in deduplicate(found)] == [True, False]
 
 
 @pytest.mark.parametrize("case", ["claude-session/skill-call", "codex-rollout/older"])
@@ -107,4 +107,4 @@ def test_a_cut_log_is_a_prefix_of_the_whole(tmp_path, case):
     lines = whole.read_bytes().split(b"\n")
     cut.write_bytes(b"\n".join(lines[: len(lines) // 2]) + b"\n")
     runs = [next(iter(read(one.source, str(one.format)))) for one in discover([cut, whole])]
-    assert [choice.kept for choice in choose(captures(*runs))] == [False, True]
+    assert [choice.kept for choice in deduplicate(captures(*runs))] == [False, True]

@@ -12,7 +12,7 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
 from tests.support import goldens, places
@@ -43,7 +43,7 @@ def test_every_format_has_a_golden(name):
 @pytest.mark.parametrize("name", FORMATS)
 def test_parsers_name_themselves(name):
     assert parser(name).format == name
-    assert parser(name).native in {0, 1, 2}
+    assert parser(name).kind in LogKind
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -8,8 +8,8 @@ import pytest
 
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Found, Source
-from skilljuror.parsers.discovery.deduplication import capture, choose
+from skilljuror.parsers.base import FoundSource, Source
+from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, read
@@ -40,12 +40,12 @@ LABELS = sorted(places.LABELS.glob("*.json")) if places.LABELS.is_dir() else []
 
 
 @lru_cache(maxsize=1)
-def found() -> tuple[Found, ...]:
+def found() -> tuple[FoundSource, ...]:
     return tuple(discover([places.CORPUS]))
 
 
 @lru_cache(maxsize=1)
-def runs() -> tuple[tuple[Found, tuple[Trajectory, ...]], ...]:
+def runs() -> tuple[tuple[FoundSource, tuple[Trajectory, ...]], ...]:
     return tuple((one, tuple(read(one.source, one.format))) for one in found() if one.format)
 
 
@@ -105,8 +105,8 @@ def test_steps_of_every_agent_are_numbered():
 
 
 def test_captures_of_one_run_count_once():
-    light = [capture(str(one.source.path), run) for one, parsed in runs() for run in parsed]
-    choices = choose(light)
+    light = [capture_of(str(one.source.path), run) for one, parsed in runs() for run in parsed]
+    choices = deduplicate(light)
     lost = Counter(choice.reason for choice in choices if not choice.kept)
     assert lost["another capture of the run holds it"] >= 1
     assert lost["a more native log of the run was read"] > 25

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,18 +13,21 @@ from hypothesis import strategies as st
 from skilljuror.errors import TrajectoryError, UsageError
 from skilljuror.models.trajectory import Step, Trajectory, Usage
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.field_coverage.log_copy import WHOLE
-from skilljuror.parsers.field_coverage.mutation import EMPTY, fields_of, folded_name, other, shape
+from skilljuror.parsers.field_coverage.mutation import (
+    EMPTY,
+    changed_value,
+    fields_of,
+    folded_path,
+    value_type,
+)
 from skilljuror.parsers.field_coverage.survey import Coverage, coverage
 from tests.support import places
 
 
-class Toy:
+class Toy(Parser):
     """A format of which it is known what is read: that is what coverage must find."""
-
-    format: ClassVar[str] = "toy"
-    native: ClassVar[int] = 0
 
     def sniff(self, source: Source) -> bool:
         return b"toy" in source.head
@@ -42,7 +45,7 @@ class Toy:
             usage = Usage(output=row.get("tokens")) if row.get("paid") else None
             words = row.get("words", "")[:8]
             steps.append(Step("main", len(steps) + 1, number, words, usage=usage))
-        yield Trajectory("t", "toy", (str(source.path),), tuple(steps))
+        yield Trajectory("t", self.format, (str(source.path),), tuple(steps))
 
 
 TOY = "tests.parsers.test_coverage:Toy"
@@ -69,7 +72,7 @@ def test_each_field_is_what_the_parser_makes_of_it(tmp_path):
     assert readings(found) == {
         ("toy", "magic"): "routes",
         ("toy", "model"): "ignored",
-        ("toy", "type"): "ignored",
+        ("toy", "type"): "routes",
         ("say", "at"): None,
         ("say", "extra.*"): "ignored",
         ("say", "once"): "observed",
@@ -202,15 +205,15 @@ VALUES = (
 @settings(deadline=None)
 @given(value=VALUES, number=st.integers(0, 50), ahead=st.booleans())
 def test_another_value_is_another_one_of_the_same_type(value, number, ahead):
-    changed = other(value, number, ahead=ahead)
-    assert changed != value or shape(value) in EMPTY
-    assert shape(changed) == shape(value)
+    changed = changed_value(value, number, ahead=ahead)
+    assert changed != value or value_type(value) in EMPTY
+    assert value_type(changed) == value_type(value)
     json.loads(msgspec.json.encode(changed))
 
 
 def test_names_that_are_data_are_folded():
     assert (
-        folded_name(Path("a/2026/03/01/log-2026-03-01T09-00-00-00ff-12.jsonl")) == "a/*/log-*.jsonl"
+        folded_path(Path("a/2026/03/01/log-2026-03-01T09-00-00-00ff-12.jsonl")) == "a/*/log-*.jsonl"
     )
     table = {"deep": {f"k{number}": 1 for number in range(100)}}
     assert {field.path for field, _, _ in fields_of(table)} == {"deep.*"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.parsers.discovery.find_logs import discover, families_at
+from skilljuror.parsers.discovery.find_logs import discover, session_names_at
 from skilljuror.parsers.read import read
 from tests.support import goldens, places
 
@@ -267,7 +267,7 @@ def test_a_cut_off_log_tells_no_continuation(tmp_path):
 
 def test_a_continuation_is_kin_of_its_start(tmp_path):
     first, second = atif(tmp_path / "a.json", "b.json"), atif(tmp_path / "b.json")
-    assert families_at(second) <= families_at(first)
+    assert session_names_at(second) <= session_names_at(first)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from skilljuror.models.trajectory import Message, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, RunDraft, is_answered
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, ends_with_answer
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
@@ -66,12 +66,12 @@ def test_the_measure_and_the_flag_follow(tmp_path):
     assert rows == [(False, 0.0), (True, 1.0)]
 
 
-def draft(calls: int, *after: str) -> RunDraft:
+def draft(calls: int, *after: str) -> TrajectoryBuilder:
     """A run of one step with some answered calls, and messages of these kinds after it."""
-    run = RunDraft()
-    step = run.step(MAIN, 1)
+    run = TrajectoryBuilder()
+    step = run.add_step(MAIN, 1)
     for number in range(calls):
-        run.call(step, str(number), "bash", {}, 1)
+        run.add_call(step, str(number), "bash", {}, 1)
     for kind in after:
         run.messages.append(Message(MAIN, kind, "text", 2, 1))  # type: ignore[arg-type]
     return run
@@ -90,11 +90,11 @@ def draft(calls: int, *after: str) -> RunDraft:
     ],
 )
 def test_who_waits(calls, after, answered):
-    assert is_answered(draft(calls, *after)) is answered
+    assert ends_with_answer(draft(calls, *after)) is answered
 
 
 def test_a_log_without_a_step_is_no_answer():
-    assert not is_answered(RunDraft())
+    assert not ends_with_answer(TrajectoryBuilder())
 
 
 def codex(tmp_path: Path, *ends: str) -> Trajectory:

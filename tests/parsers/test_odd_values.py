@@ -12,11 +12,11 @@ from skilljuror.attribution.accesses.line_selection import awk_selection, sed_se
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.commands.line_options import end_range
 from skilljuror.attribution.shell.reader import read_shell
-from skilljuror.models.trajectory import Call, Result
-from skilljuror.parsers.assembly.line_numbers import _LINE, _counted, strip_numbers
+from skilljuror.models.trajectory import ToolCall, ToolResult
+from skilljuror.parsers.assembly.line_numbers import _LINE, _counted, strip_line_numbers
 from skilljuror.parsers.codex.tool_results import read_output
-from skilljuror.parsers.raw_logs.coercion import between, text
-from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.coercion import text_between_tags, text_of
+from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import decode_glued
 from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 
@@ -54,7 +54,7 @@ NUMBERED = st.lists(PIECES, max_size=16).map("".join) | st.builds(
 def test_numbers_are_taken_off_at_once_as_they_are_line_by_line(shown):
     first = _LINE.match(shown.split("\n")[0])
     slow = None if first is None else (_counted(shown.split("\n"), int(first[1])), int(first[1]))
-    assert strip_numbers(shown) == slow
+    assert strip_line_numbers(shown) == slow
 
 
 @MANY
@@ -65,12 +65,12 @@ def test_numbers_are_taken_off_at_once_as_they_are_line_by_line(shown):
 )
 def test_what_stands_between_tags(shown):
     found = re.search(r"<output>\n?(.*?)\n?</output>", shown, re.DOTALL)
-    assert between(shown, "output") == (found[1] if found else None)
+    assert text_between_tags(shown, "output") == (found[1] if found else None)
 
 
 def test_tags_that_never_close_are_read_soon():
     before = time.process_time()
-    assert between("<output>" * 100_000, "output") is None
+    assert text_between_tags("<output>" * 100_000, "output") is None
     assert time.process_time() - before < 5
 
 
@@ -78,7 +78,7 @@ def test_tags_that_never_close_are_read_soon():
 def test_content_in_lists_without_end_has_no_text(depth):
     line = "[" * depth + '"\\ud800"' + "]" * depth
     values, _ = decode_glued(line.encode())
-    shown = [text(value) for value in values]
+    shown = [text_of(value) for value in values]
     assert shown in (["?"], [""], [])
 
 
@@ -86,7 +86,7 @@ def test_content_in_lists_without_end_has_no_text(depth):
 def test_a_document_in_lists_without_end_is_read(tmp_path, depth):
     given = tmp_path / "one.json"
     given.write_text('{"a": "\\ud800", "b": ' + "[" * depth + "]" * depth + ', "steps": []}')
-    assert Document(given).value["a"] == "?"
+    assert JsonDocument(given).value["a"] == "?"
 
 
 def test_numbers_that_are_too_long_are_none():
@@ -103,8 +103,8 @@ def test_numbers_that_are_too_long_are_none():
 
 @pytest.mark.parametrize("first", [2**40, 3_000_000_000, -4, 0])
 def test_lines_that_no_file_has_are_not_told(first):
-    result = Result("a\nb", 3, ok=True, clean="a\nb", first_line=first, total_lines=2**41)
-    call = Call(
+    result = ToolResult("a\nb", 3, ok=True, clean="a\nb", first_line=first, total_lines=2**41)
+    call = ToolCall(
         "c1", "Read", "read", 2, path=f"{BUNDLE}/notes.md", start=first, count=2, result=result
     )
     (event,) = attribute(run_of(call), None).events

@@ -8,35 +8,41 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
-from skilljuror.parsers.raw_logs.coercion import count, epoch, minus, number, text
-from skilljuror.parsers.raw_logs.file_head import peek, unfinished
-from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_epoch,
+    as_number,
+    remainder_or_zero,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head, parse_partial
+from skilljuror.parsers.raw_logs.json_document import JsonDocument
 
 
 def test_peek_at_lines():
-    shape = peek(b'noise\n{"a":1}\n{"b":2}\n{"c":')
+    shape = parse_head(b'noise\n{"a":1}\n{"b":2}\n{"c":')
     assert [list(entry) for entry in shape.records] == [["a"], ["b"]]
     assert shape.first == {"a": 1}
 
 
 def test_peek_into_an_unfinished_document():
-    shape = peek(b'{\n "v": "ATIF-v1.7",\n "agent": {"name": "x", "more": "cut')
+    shape = parse_head(b'{\n "v": "ATIF-v1.7",\n "agent": {"name": "x", "more": "cut')
     assert shape.first == {"v": "ATIF-v1.7", "agent": {"name": "x"}}
 
 
 @pytest.mark.parametrize("head", [b"", b"PK\x03\x04", b"[section]\nkey=1", b"\xff\xfe", b"{"])
 def test_peek_at_nothing(head):
-    assert peek(head).first == {}
+    assert parse_head(head).first == {}
 
 
 @settings(deadline=None)
 @given(value=st.dictionaries(st.text(max_size=3), st.lists(st.integers() | st.text(max_size=3))))
 def test_unfinished_text_gives_what_is_whole(value):
     plain = json.dumps(value)
-    assert unfinished(plain) == value
+    assert parse_partial(plain) == value
     for end in range(len(plain)):
-        part = unfinished(plain[:end])
+        part = parse_partial(plain[:end])
         assert part is None or set(part) <= set(value)
 
 
@@ -50,7 +56,7 @@ def test_elements_know_their_line(tmp_path, messages, indent):
     path = tmp_path / "doc.json"
     path.write_text(json.dumps({"x": [1], "messages": marked}, indent=indent), encoding="utf-8")
     lines = path.read_text(encoding="utf-8").split("\n")
-    for index, element in enumerate(Document(path).elements("messages")):
+    for index, element in enumerate(JsonDocument(path).elements("messages")):
         assert lines[element.line - 1].strip().startswith("{")
         assert f"#{index}#" in lines[element.line_of(f"#{index}#") - 1]
         assert element.value == marked[index]
@@ -59,13 +65,13 @@ def test_elements_know_their_line(tmp_path, messages, indent):
 def test_a_document_on_one_line(tmp_path):
     path = tmp_path / "doc.json"
     path.write_text('[{"a": 1}, {"a": 2}]')
-    assert [element.line for element in Document(path).elements()] == [1, 1]
+    assert [element.line for element in JsonDocument(path).elements()] == [1, 1]
 
 
 def test_a_cut_document_keeps_whole_elements(tmp_path):
     path = tmp_path / "doc.json"
     path.write_text('{"steps": [\n {"a": 1},\n {"a": 2, "b": "c')
-    document = Document(path)
+    document = JsonDocument(path)
     assert not document.complete
     assert [(e.line, e.value) for e in document.elements("steps")] == [(2, {"a": 1}), (3, {"a": 2})]
 
@@ -74,7 +80,7 @@ def test_no_document_at_all(tmp_path):
     path = tmp_path / "doc.json"
     path.write_text("plain words")
     with pytest.raises(TrajectoryError, match="holds no JSON document"):
-        Document(path)
+        JsonDocument(path)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +95,12 @@ def test_no_document_at_all(tmp_path):
     ],
 )
 def test_numbers_are_taken_off(shown, clean, first):
-    assert strip_numbers(shown) == (clean, first)
+    assert strip_line_numbers(shown) == (clean, first)
 
 
 @pytest.mark.parametrize("shown", ["", "plain", "a\n1\tb", "(empty)"])
 def test_text_without_numbers(shown):
-    assert strip_numbers(shown) is None
+    assert strip_line_numbers(shown) is None
 
 
 @settings(deadline=None)
@@ -104,7 +110,7 @@ def test_text_without_numbers(shown):
 )
 def test_numbering_can_be_undone(lines, first):
     shown = "\n".join(f"{first + index:6}→{line}" for index, line in enumerate(lines))
-    assert strip_numbers(shown) == ("\n".join(lines), first)
+    assert strip_line_numbers(shown) == ("\n".join(lines), first)
 
 
 @pytest.mark.parametrize(
@@ -122,13 +128,13 @@ def test_numbering_can_be_undone(lines, first):
     ],
 )
 def test_epoch(value, moment):
-    assert epoch(value) == moment
+    assert as_epoch(value) == moment
 
 
 @settings(deadline=None)
 @given(moment=st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)))
 def test_epoch_of_iso_text(moment):
-    assert epoch(moment.isoformat()) == moment.replace(tzinfo=UTC).timestamp()
+    assert as_epoch(moment.isoformat()) == moment.replace(tzinfo=UTC).timestamp()
 
 
 @pytest.mark.parametrize(
@@ -136,18 +142,18 @@ def test_epoch_of_iso_text(moment):
     [(3, 3), (3.0, 3), (0, 0), (-1, None), (2.5, None), (True, None), ("3", None), (2**60, None)],
 )
 def test_count(value, plain):
-    assert count(value) == plain
+    assert as_count(value) == plain
 
 
 def test_number_is_finite():
-    assert number(10**400) is None
-    assert number(float("inf")) is None
+    assert as_number(10**400) is None
+    assert as_number(float("inf")) is None
 
 
 def test_minus_keeps_unknown_unknown():
-    assert minus(None, 3) is None
-    assert minus(10, None, 4) == 6
-    assert minus(3, 9) == 0
+    assert remainder_or_zero(None, 3) is None
+    assert remainder_or_zero(10, None, 4) == 6
+    assert remainder_or_zero(3, 9) == 0
 
 
 @pytest.mark.parametrize(
@@ -161,4 +167,4 @@ def test_minus_keeps_unknown_unknown():
     ],
 )
 def test_text_of_polymorphic_content(content, shown):
-    assert text(content) == shown
+    assert text_of(content) == shown

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skilljuror.models.trajectory import Result
-from skilljuror.parsers.assembly.builders import CallDraft, RunDraft, total_usage
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder, total_usage
 from skilljuror.parsers.assembly.token_usage import usage_of_response
 from skilljuror.parsers.assembly.tool_calls import call_fields
 from skilljuror.parsers.claude_code.tool_results import read_result as claude_result
@@ -96,7 +96,7 @@ def test_codex_output_of_another_server_is_a_list_of_pieces():
     ],
 )
 def test_claude_puts_the_exit_code_before_the_output(text, clean, exit_code):
-    call = CallDraft("c", "Bash", {"command": "x"}, 1)
+    call = CallBuilder("c", "Bash", {"command": "x"}, 1)
     result = claude_result(call, {"content": text, "is_error": True}, None, 2)
     assert (result.clean, result.exit_code, result.ok) == (clean, exit_code, False)
 
@@ -110,8 +110,8 @@ OLDER_FRAME = "Command: cat a\ncat b\nDirectory: (root)\nOutput: one\ntwo\nError
 
 
 def test_gemini_repeats_the_command_in_older_versions():
-    call = CallDraft("c", "run_shell_command", {"command": "cat a\ncat b"}, 1)
-    result = gemini_result(RunDraft(), call, OLDER_FRAME, 2, False)
+    call = CallBuilder("c", "run_shell_command", {"command": "cat a\ncat b"}, 1)
+    result = gemini_result(TrajectoryBuilder(), call, OLDER_FRAME, 2, False)
     assert (result.clean, result.exit_code, result.ok) == ("one\ntwo", 4, False)
 
 
@@ -123,8 +123,8 @@ def test_gemini_repeats_the_command_in_older_versions():
     ],
 )
 def test_gemini_says_which_lines_of_a_long_file_it_shows(notice):
-    call = CallDraft("c", "read_file", {"absolute_path": "a", "offset": 4}, 1)
-    result = gemini_result(RunDraft(), call, f"{notice}one\ntwo", 2, False)
+    call = CallBuilder("c", "read_file", {"absolute_path": "a", "offset": 4}, 1)
+    result = gemini_result(TrajectoryBuilder(), call, f"{notice}one\ntwo", 2, False)
     assert (result.clean, result.first_line, result.total_lines) == ("one\ntwo", 5, 31)
 
 
@@ -196,8 +196,8 @@ def test_codex_records_win_over_counts():
     assert meter.token_count({"total_token_usage": totals(input=9, output=1)}) is None
 
 
-def call(name, **arguments) -> CallDraft:
-    return CallDraft("c", name, arguments, 1)
+def call(name, **arguments) -> CallBuilder:
+    return CallBuilder("c", name, arguments, 1)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,15 @@ def call(name, **arguments) -> CallDraft:
     ],
 )  # fmt: skip
 def test_gemini_shell(shown, code, ok, clean):
-    result = gemini_result(RunDraft(), call("run_shell_command", command="x"), shown, 1, False)
+    result = gemini_result(
+        TrajectoryBuilder(), call("run_shell_command", command="x"), shown, 1, False
+    )
     assert (result.exit_code, result.ok, result.clean) == (code, ok, clean)
 
 
 def test_gemini_lost_text_is_no_read():
     """A conversion drops the text of a failed read: nothing came, and nothing says why."""
-    result = gemini_result(RunDraft(), call("read_file", file_path="x"), "", 1, False)
+    result = gemini_result(TrajectoryBuilder(), call("read_file", file_path="x"), "", 1, False)
     assert result.ok is None
 
 
@@ -229,7 +231,7 @@ def test_gemini_lost_text_is_no_read():
     ],
 )
 def test_mini_results(command, shown, ok):
-    result: Result = mini_result(call("bash", command=command), shown, 1, {})
+    result: ToolResult = mini_result(call("bash", command=command), shown, 1, {})
     assert result.ok is ok
 
 

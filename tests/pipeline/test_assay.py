@@ -4,19 +4,19 @@ import pytest
 
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder, write_record
+from skilljuror.files import StudyFolder, write_record
 from skilljuror.gates.mutations import MUTATIONS
 from skilljuror.models.gate import AssayReport
 from skilljuror.pipeline.construction.assay import (
-    Planting,
+    AssaySettings,
     assay,
     assay_many,
     keep_assays,
     pooled,
-    power,
+    power_sentence,
 )
 from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
-from skilljuror.pipeline.construction.builds import read_builds, refresh_builds
+from skilljuror.pipeline.construction.stored_builds import read_builds, refresh_builds
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support.bundle_corpus import write
@@ -104,47 +104,47 @@ def kept(tmp_path_factory):
         ("three", other),
     ):
         build_source(source, folder / "study/variants" / task, variants=["baseline"])
-    with open_write(RunFolder(folder / "study").database) as store:
+    with open_write(StudyFolder(folder / "study").database) as store:
         store.put_builds(read_builds(folder / "study/variants", ["one", "two", "three"]))
     return folder / "study"
 
 
 def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
     before = (kept / "variants/one/build.json").read_bytes()
-    found = assay_many([kept], Planting(sites=1), jobs=2)
+    found = assay_many([kept], AssaySettings(sites=1), jobs=2)
     assert found.name == "2 sources"
     one, three = (assay(kept / "variants" / name, sites=1) for name in ("one", "three"))
     assert found.rows == pooled([one, three]).rows
     assert (kept / "variants/one/build.json").read_bytes() == before
-    assert run(RunFolder(kept).database, "gate_power").rows == []
+    assert run(StudyFolder(kept).database, "gate_power").rows == []
 
 
 def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tmp_path):
     study = tmp_path / "study"
     shutil.copytree(kept, study)
-    found = assay_many([study], Planting(sites=1), keep=True)
+    found = assay_many([study], AssaySettings(sites=1), keep=True)
     for name in ("one", "two", "three"):
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips) == (1, ())
         assert verify_build(study / "variants" / name) == ()
-    drift, harmless = run(RunFolder(study).database, "gate_power").records()
+    drift, harmless = run(StudyFolder(study).database, "gate_power").records()
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
-    assert power(found).startswith(
+    assert power_sentence(found).startswith(
         f"this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
     )
 
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
-    assert power(found).endswith(edits)
+    assert power_sentence(found).endswith(edits)
 
 
 def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
     build_source(written(tmp_path), tmp_path / "many" / "mine", variants=["baseline"])
-    with open_write(RunFolder(tmp_path / "many").database):
+    with open_write(StudyFolder(tmp_path / "many").database):
         pass
     assert refresh_builds([tmp_path / "many" / "mine"]) == []
-    assert run(RunFolder(tmp_path / "many").database, "builds").rows == []
+    assert run(StudyFolder(tmp_path / "many").database, "builds").rows == []
 
 
 def test_kept_assays_are_told_in_one_sentence(tmp_path):
@@ -152,5 +152,5 @@ def test_kept_assays_are_told_in_one_sentence(tmp_path):
     (record,) = keep_assays({tmp_path / "build": None}).values()
     assert record == load_build(tmp_path / "build")
     report = AssayReport.model_validate(record.assay)
-    assert power(report).startswith("this audit caught ")
+    assert power_sentence(report).startswith("this audit caught ")
     assert verify_build(tmp_path / "build") == ()

@@ -4,7 +4,7 @@ import pytest
 
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.pipeline.construction.offered import NOTHING_OFFERED
+from skilljuror.pipeline.construction.manifests import NOTHING_OFFERED
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write

@@ -6,7 +6,7 @@ from skilljuror.errors import StudyError
 from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import build_source
 from skilljuror.pipeline.construction.differences import differences
-from skilljuror.reports.units import write_units
+from skilljuror.reports.page import write_differences
 from tests.support.places import ROOT
 
 SOURCE = ROOT / "examples" / "skills" / "shop-reporting"
@@ -49,7 +49,7 @@ def test_an_unknown_variant_is_named_with_the_choices(build):
 
 
 def test_the_page_escapes_what_skills_say(build, tmp_path):
-    write_units(differences(build, "baseline", "pd"), tmp_path / "d.html")
+    write_differences(differences(build, "baseline", "pd"), tmp_path / "d.html")
     page = (tmp_path / "d.html").read_text(encoding="utf-8")
     assert "&lt;cut-off&gt;" in page
     assert "<cut-off>" not in page

@@ -7,12 +7,13 @@ import duckdb
 import pytest
 
 from skilljuror.errors import StoreError
-from skilljuror.files import RunFolder
-from skilljuror.pipeline.construction.assay import Planting, assay_many
-from skilljuror.pipeline.construction.builds import read_builds
+from skilljuror.files import StudyFolder
+from skilljuror.parsers.discovery.find_logs import LogFilter
+from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
+from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
+from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.queries.run import run
 from skilljuror.store import open_read, open_write, schema
@@ -73,7 +74,7 @@ def trials(tmp_path_factory):
     base = tmp_path_factory.mktemp("trials")
     study = base / "out"
     run_study(make_study(base, trials=1, variants={"a": None, "b": "baseline"}), study)
-    log = RunFolder(study).trial_raw("tea__b__1") / "agent" / "log.jsonl"
+    log = StudyFolder(study).trial_raw("tea__b__1") / "agent" / "log.jsonl"
     log.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(READ, log)
     ingest_trials(study)
@@ -85,7 +86,7 @@ def trials(tmp_path_factory):
 def test_an_older_database_of_logs_comes_to_hold_what_a_new_one_holds(version, logs, tmp_path):
     """One log is named; what the older version left of the others is read again by itself."""
     old = made_by(version, logs, tmp_path / "old")
-    ingest_logs(old, [READ], since=4e9)
+    ingest_logs(old, [READ], wanted=LogFilter(since=4e9))
     assert tables(old) == tables(logs)
 
 
@@ -169,7 +170,7 @@ def test_only_ingest_brings_it_up_to_date(version, logs, trials, tmp_path):
 def test_what_an_assay_keeps_waits_in_the_builds_for_ingest(trials, tmp_path):
     study = made_by(KEPT_LESS, trials, shutil.copytree(trials, tmp_path / "out"))
     with pytest.raises(StoreError, match=r"older than ours.*run `skilljuror ingest`"):
-        assay_many([study], Planting(sites=1), keep=True)
+        assay_many([study], AssaySettings(sites=1), keep=True)
     ingest_trials(study)
     kept = run(study / "study.duckdb", "gate_power").records()
     assert {row["kind"] for row in kept} == {"drift", "harmless"}
@@ -182,6 +183,6 @@ def test_builds_alone_need_no_ingest(version, trials, tmp_path):
     with duckdb.connect(str(path)) as connection:
         schema.apply(connection, upto=version)
     with open_write(path) as store:
-        store.put_builds(read_builds(RunFolder(trials).builds, ["tea"]))
+        store.put_builds(read_builds(StudyFolder(trials).builds, ["tea"]))
     with open_read(path) as reader:
         assert reader.rows("SELECT build FROM builds").rows == [("tea",)]

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from skilljuror.errors import WorkerError
-from skilljuror.pipeline.workers.pool import each, in_order
+from skilljuror.pipeline.workers import map_ordered, map_unordered
 from tests.support.places import ROOT
 
 MAIN = """\
 import sys
 from pathlib import Path
-from skilljuror.pipeline.workers.pool import each, in_order
+from skilljuror.pipeline.workers import map_unordered, map_ordered
 from tests.pipeline.test_pool import stay
 if __name__ == "__main__":
-    way = {"each": each, "in_order": in_order}[sys.argv[2]]
+    way = {"map_unordered": map_unordered, "map_ordered": map_ordered}[sys.argv[2]]
     try:
         list(way(stay, [Path(sys.argv[1], name) for name in "ab"], 2))
     except KeyboardInterrupt:
@@ -44,7 +44,7 @@ def die(number: int) -> int:
     os._exit(number)
 
 
-@pytest.fixture(params=["each", "in_order"])
+@pytest.fixture(params=["map_unordered", "map_ordered"])
 def started(request, tmp_path):
     """(process, folder of marks): a pool of two workers at work, in a group of its own."""
     marks = tmp_path / "marks"
@@ -96,13 +96,13 @@ def test_workers_go_when_their_parent_is_killed(started):
     assert not list(marks.iterdir()), "the workers cleaned up"
 
 
-@pytest.mark.parametrize("way", [each, in_order])
+@pytest.mark.parametrize("way", [map_unordered, map_ordered])
 def test_a_worker_that_dies_is_told(way):
     with pytest.raises(WorkerError, match="a worker process died"):
         list(way(die, [3], 2))
 
 
-@pytest.mark.parametrize("way", [each, in_order])
+@pytest.mark.parametrize("way", [map_unordered, map_ordered])
 def test_answers_come_back_with_their_items(way):
     assert sorted(way(twice, range(20), 2)) == [(n, 2 * n) for n in range(20)]
     assert next(iter(way(twice, range(20), 2)))[1] in range(0, 40, 2)

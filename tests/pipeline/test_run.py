@@ -11,10 +11,10 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
-from skilljuror.files import RunFolder, digest_tree, read_record
+from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
+from skilljuror.files import StudyFolder, digest_tree, read_record
 from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.pipeline.execution.lock import only_run
+from skilljuror.pipeline.execution.lock import exclusive_run
 from skilljuror.pipeline.execution.run import run_study
 from tests.support.harness_tasks import SKILL, alive, make_task, needs_bwrap, write_tree
 from tests.support.places import ROOT
@@ -69,7 +69,7 @@ def until(met, seconds=30.0):
 
 def identity(out):
     """Finished trial -> inode of its record: a trial that ran again has another one."""
-    folder = RunFolder(out)
+    folder = StudyFolder(out)
     return {name: folder.trial_record(name).stat().st_ino for name in folder.finished_trials()}
 
 
@@ -97,7 +97,7 @@ def test_every_planned_trial_becomes_a_folder(original):
     base, summary = original
     out = base / "out"
     plan = read_record(StudyPlan, out / "plan.json")
-    assert sorted(trial.trial for trial in plan.trials) == RunFolder(out).finished_trials()
+    assert sorted(trial.trial for trial in plan.trials) == StudyFolder(out).finished_trials()
     assert (summary.planned, summary.finished, summary.ran) == (4, 4, 4)
     assert (summary.statuses, summary.isolation) == ({"scored": 4}, "none")
     assert (out / "study.yaml").read_bytes() == (base / "study.yaml").read_bytes()
@@ -316,20 +316,24 @@ def test_what_nobody_foresaw_is_a_row(tmp_path):
     assert (out / "trials/tea__faulty__1/raw/half.txt").is_file()
 
 
-@pytest.mark.parametrize(("fault", "said"), [("machine", "no sandbox today"), ("die", "died")])
-def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, said):
+@pytest.mark.parametrize(
+    ("fault", "error", "said"),
+    [("machine", HarnessError, "no sandbox today"), ("die", WorkerError, "died")],
+    ids=["no sandbox", "a worker that dies"],
+)
+def test_a_broken_machine_stops_the_run_and_loses_nothing(tmp_path, fault, error, said):
     out = tmp_path / "out"
-    with pytest.raises(HarnessError, match=said):
+    with pytest.raises(error, match=said):
         run_study(faulty(tmp_path, fault), out)
     assert not [name for name in identity(out) if "faulty" in name]
-    with pytest.raises(HarnessError, match=said):
+    with pytest.raises(error, match=said):
         run_study(tmp_path / "study.yaml", out)
     assert len(list((out / "trials").glob(".*"))) <= 1
 
 
 def test_two_runs_do_not_interleave(finished):
     holder = f"process {os.getpid()}"
-    with only_run(RunFolder(finished[1])), pytest.raises(StudyError, match=holder):
+    with exclusive_run(StudyFolder(finished[1])), pytest.raises(StudyError, match=holder):
         run_study(*finished)
     assert run_study(*finished).finished == 4
 

@@ -5,14 +5,14 @@ import shutil
 import pytest
 
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.models.gate import AssayReport
 from skilljuror.models.study import BuildChoice, StudyConfig
-from skilljuror.pipeline.construction.assay import Planting, keep_assays
+from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.execution.run import run_study
-from skilljuror.pipeline.ingestion.collect import ingest_trials
-from skilljuror.pipeline.reporting import report_study
+from skilljuror.pipeline.ingestion.trials import ingest_trials
+from skilljuror.pipeline.lookup import report_study
 from tests.pipeline.test_run import edit, make_study
 from tests.support.bundle_corpus import write
 
@@ -38,7 +38,7 @@ def page(out):
 def test_the_builds_are_measured_before_the_trials_run_and_the_report_says_so(original):
     base, told = original
     assert told.index("assay") < told.index("run")
-    record = load_build(RunFolder(base / "out").build("tea"))
+    record = load_build(StudyFolder(base / "out").build("tea"))
     assert AssayReport.model_validate(record.assay).sites == 1
     assert "origin" not in {one.variant for one in record.variants}
     assert "This audit would have caught 100.0 % of " in page(base / "out")
@@ -57,9 +57,9 @@ def test_a_second_run_measures_nothing_again(original, tmp_path):
 
 def test_a_build_that_was_measured_beforehand_keeps_its_assay(tmp_path):
     study, out = make_study(tmp_path, variants=ARMS, trials=1, build={"assay": 1}), tmp_path / "out"
-    build = RunFolder(out).build("tea")
+    build = StudyFolder(out).build("tea")
     build_source(tmp_path / "brew", build, variants=["baseline"])
-    (record,) = keep_assays({build: None}, Planting(sites=3)).values()
+    (record,) = keep_assays({build: None}, AssaySettings(sites=3)).values()
     run_study(study, out)
     assert load_build(build) == record
 
@@ -74,7 +74,7 @@ def test_variants_that_say_nothing_to_change_are_said_to_measure_nothing(tmp_pat
 def test_a_study_that_does_not_ask_says_how_to_measure(tmp_path):
     study, out = make_study(tmp_path, variants=ARMS, trials=1), tmp_path / "out"
     run_study(study, out)
-    assert load_build(RunFolder(out).build("tea")).assay is None
+    assert load_build(StudyFolder(out).build("tea")).assay is None
     said = page(out)
     assert "was not measured" in said
     assert "<code>skilljuror assay STUDY --keep</code>" in said

@@ -6,7 +6,7 @@ Figures as printed are compared by half a unit in their last place.
 import pytest
 
 from skilljuror.queries.run import run
-from skilljuror.reports.asking import Ask
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read
 from tests.support import published_answers as published
@@ -97,7 +97,7 @@ def test_tables_6_13_and_14(study, condition, events, rate, mean_events, mean_ye
 
 def test_figure_4_and_the_headline(study):
     with open_read(study) as reader:
-        first = headline(Ask(reader))
+        first = headline(Answers(reader))
     assert first.delta
     assert first.delta.z
     assert first.delta.delta == pytest.approx(100 * 17 / 410)

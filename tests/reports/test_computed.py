@@ -5,20 +5,20 @@ import math
 import pytest
 
 from skilljuror.queries.run import open_read
-from skilljuror.reports.asking import Ask, about
-from skilljuror.reports.computed import COMPUTED, arms
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.computed import COMPUTED, answer, documentation, measure_arms
 from tests.support.fabricated_studies import small_study
 
 
 @pytest.fixture(scope="module")
-def ask(tmp_path_factory):
+def answers(tmp_path_factory):
     with open_read(small_study(tmp_path_factory.mktemp("small"))) as reader:
-        yield Ask(reader)
+        yield Answers(reader)
 
 
-def test_a_ratio_is_a_geometric_mean_over_tasks(ask):
+def test_a_ratio_is_a_geometric_mean_over_tasks(answers):
     """alpha 1.5 / 1.5 minutes, beta 1.0 / 1.5; the trial without a log is left out."""
-    row = ask("ratios").records()[0]
+    row = answer(answers, "ratios").records()[0]
     assert (row["measure"], row["treatment_trials"], row["control_trials"]) == (
         "agent_minutes",
         3,
@@ -27,32 +27,34 @@ def test_a_ratio_is_a_geometric_mean_over_tasks(ask):
     assert row["ratio"] == pytest.approx(math.sqrt(1.0 * 2 / 3))
 
 
-def test_a_measure_of_one_arm_only_has_no_ratio(ask):
+def test_a_measure_of_one_arm_only_has_no_ratio(answers):
     """Tokens are known in pd alone: trials are counted, no task is paired."""
-    row = next(row for row in ask("ratios").records() if row["measure"] == "display_tokens")
+    row = next(
+        row for row in answer(answers, "ratios").records() if row["measure"] == "display_tokens"
+    )
     assert (row["treatment_trials"], row["control_trials"], row["tasks"]) == (3, 0, 0)
     assert row["ratio"] is None
 
 
-def test_a_measure_that_nobody_took_is_left_out(ask):
-    assert "cost_usd" not in [row["measure"] for row in ask("ratios").records()]
+def test_a_measure_that_nobody_took_is_left_out(answers):
+    assert "cost_usd" not in [row["measure"] for row in answer(answers, "ratios").records()]
 
 
-def test_a_difference_is_a_mean_over_tasks(ask):
-    rows = {row["measure"]: row for row in ask("contrasts").records()}
+def test_a_difference_is_a_mean_over_tasks(answers):
+    rows = {row["measure"]: row for row in answer(answers, "contrasts").records()}
     assert rows["fanout"]["difference"] == 1.0
     assert rows["skill_step_share"]["difference"] == pytest.approx(0.2)
 
 
-def test_nulls_are_left_out_of_both_arms(ask):
-    treatment, control = arms(ask, "agent_minutes")
+def test_nulls_are_left_out_of_both_arms(answers):
+    treatment, control = measure_arms(answers, "agent_minutes")
     assert treatment == {"alpha": [1.0, 2.0], "beta": [1.0]}
     assert control == {"alpha": [1.0, 2.0], "beta": [1.0, 2.0]}
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_computed_tables_are_documented_like_questions(ask, name):
-    found = about(name)
+def test_computed_tables_are_documented_like_questions(answers, name):
+    found = documentation(name)
     assert found.question.endswith("?")
-    assert found.columns == ask(name).columns
+    assert found.columns == answer(answers, name).columns
     assert set(found.definitions) <= set(found.columns)

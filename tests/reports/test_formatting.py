@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.reports.canvas import LABEL, tidy
-from skilljuror.reports.figures import dodged
-from skilljuror.reports.formatting import DASH, LONGEST, label, points, shown
+from skilljuror.reports.canvas import LABEL, short_label
+from skilljuror.reports.figures import dodge_labels
+from skilljuror.reports.formatting import DASH, LONGEST, format_points, format_value, heading_of
 
 
 @pytest.mark.parametrize(
@@ -32,38 +32,38 @@ from skilljuror.reports.formatting import DASH, LONGEST, label, points, shown
     ],
 )
 def test_values(column, value, text):
-    assert shown(column, value) == text
+    assert format_value(column, value) == text
 
 
 @pytest.mark.parametrize(("value", "text"), [(4.146, "+4.1 pp"), (-0.04, "0.0 pp"), (None, DASH)])
 def test_points(value, text):
-    assert points(value) == text
+    assert format_points(value) == text
 
 
 @given(
     st.sampled_from(["strict_rate", "delta_rate", "delta_yes", "yield", "root_lines"]), st.floats()
 )
 def test_any_number_has_a_text(column, value):
-    assert shown(column, value)
-    assert "-" not in shown(column, value).replace("e-", "")
+    assert format_value(column, value)
+    assert "-" not in format_value(column, value).replace("e-", "")
 
 
 def test_a_long_text_is_cut_and_says_so():
-    assert shown("quote", "x" * 999) == "x" * LONGEST + " …"
+    assert format_value("quote", "x" * 999) == "x" * LONGEST + " …"
 
 
 def test_headings_are_words():
-    assert (label("strict_rate"), label("eru_rate")) == ("strict rate", "ERU rate")
+    assert (heading_of("strict_rate"), heading_of("eru_rate")) == ("strict rate", "ERU rate")
 
 
 @given(st.text())
 def test_labels_are_one_printable_line(name):
-    assert tidy(name).isprintable()
-    assert len(tidy(name)) <= LABEL
+    assert short_label(name).isprintable()
+    assert len(short_label(name)) <= LABEL
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-50, 50)), min_size=2, max_size=7))
 def test_labels_of_one_point_never_share_a_line(places):
-    placed = dodged([str(n) for n in range(len(places))], places)
+    placed = dodge_labels([str(n) for n in range(len(places))], places)
     assert sorted(text for text, _, _ in placed) == [str(n) for n in range(len(places))]
     assert len({(place, shift) for _, place, shift in placed}) == len(placed)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.reports.asking import Ask
+from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import Headline, headline
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
@@ -21,7 +21,7 @@ def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) 
         store.put_plan(fake.plan(list(passes), ("baseline", "pd"), trials))
         store.put_trials(records)
     with open_read(path) as reader:
-        return headline(Ask(reader))
+        return headline(Answers(reader))
 
 
 def test_a_clear_difference_is_named_with_its_side(tmp_path):
@@ -70,7 +70,7 @@ def test_an_open_trial_silences_the_headline(tmp_path, fields):
         store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
         store.put_trials(trials)
     with open_read(path) as reader:
-        found = headline(Ask(reader))
+        found = headline(Answers(reader))
     assert not found.quotable
     assert "must not be quoted" in found.verdict
 
@@ -82,7 +82,7 @@ def test_a_timeout_without_reward_is_final(tmp_path):
         store.put_plan(fake.plan(["a"], ("baseline", "pd")))
         store.put_trials([late, fake.trial("a", "pd")])
     with open_read(path) as reader:
-        assert headline(Ask(reader)).quotable
+        assert headline(Answers(reader)).quotable
 
 
 def test_one_condition_has_nothing_to_compare(tmp_path):
@@ -91,7 +91,7 @@ def test_one_condition_has_nothing_to_compare(tmp_path):
         store.put_plan(fake.plan(["a"], ("baseline",)))
         store.put_trials([fake.trial("a", "baseline")])
     with open_read(path) as reader:
-        found = headline(Ask(reader))
+        found = headline(Answers(reader))
     assert found.delta is None
     assert "no two arms" in found.verdict
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.reports.asking import about
 from skilljuror.reports.build import build_report
 from skilljuror.reports.canvas import SCRIPTED
+from skilljuror.reports.computed import documentation
 from tests.support import report_piles as piles
 from tests.support.fabricated_studies import small_study
 
@@ -75,7 +75,7 @@ def test_every_table_has_a_csv_with_the_columns_of_its_question(built):
     for path in tables:
         header = next(csv.reader(path.read_text(encoding="utf-8").splitlines()))
         if path.stem != "headline":
-            assert tuple(header) == about(path.stem).columns
+            assert tuple(header) == documentation(path.stem).columns
 
 
 def test_every_figure_has_its_data_beside_it(built):

@@ -208,20 +208,6 @@ def test_a_kill_after_a_batch_loses_nothing(path):
         assert reader.rows("SELECT trajectory FROM trajectories").rows == [("t1",)]
 
 
-def test_results_become_parquet_with_their_own_types(path):
-    import io
-
-    import pyarrow.parquet as pq
-
-    from skilljuror.store.export import to_parquet
-
-    with open_read(path) as reader:
-        found = reader.rows("SELECT 1 AS a, 'x' AS a, NULL AS b, MAP {'k': 1.5} AS c, [1, 2] AS d")
-    table = pq.read_table(io.BytesIO(to_parquet(found)))
-    assert table.column_names == ["a", "a_2", "b", "c", "d"]
-    assert table.column("a").to_pylist() == [1]
-
-
 def test_numbers_are_added_in_one_order(tmp_path):
     with open_write(tmp_path / "study.duckdb"):
         pass

@@ -1,9 +1,10 @@
 """Hand-made runs: a bundle with three files, and trajectories of one call each."""
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.classes import class_of
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.resource_class import class_of
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.parsers.read import traits_of
 
 ROOT = "/root/.claude/skills"
 BUNDLE = f"{ROOT}/ledger"
@@ -36,26 +37,27 @@ MANIFEST = SkillManifest(
 )
 
 
-def ran(command: str, output: str = "", *, exit_code: int | None = 0, **more) -> Call:
+def ran(command: str, output: str = "", *, exit_code: int | None = 0, **more) -> ToolCall:
     """A shell call with its output."""
-    result = Result(text=output, line=3, exit_code=exit_code, ok=exit_code == 0)
+    result = ToolResult(text=output, line=3, exit_code=exit_code, ok=exit_code == 0)
     known = {"call_id": "c1", "name": "Bash", "action": "shell", "line": 2, "result": result}
-    return Call(**{**known, "command": command, **more})
+    return ToolCall(**{**known, "command": command, **more})
 
 
-def run_of(*calls: Call, messages: tuple[Message, ...] = (), **more) -> Trajectory:
+def run_of(*calls: ToolCall, messages: tuple[Message, ...] = (), **more) -> Trajectory:
     """A run in which every call is a step of its own."""
     steps = tuple(
         Step("main", number, call.line, calls=(call,)) for number, call in enumerate(calls, 1)
     )
     known = {"format": "claude-session", "cwd": "/srv/app", "home": "/root", **more}
+    known.setdefault("traits", traits_of(known.get("agent") or known["format"]))
     return Trajectory(
         trajectory="t1", files=("log.jsonl",), steps=steps, messages=messages, **known
     )
 
 
 def events_of(
-    *calls: Call, manifest: SkillManifest | None = MANIFEST, **more
+    *calls: ToolCall, manifest: SkillManifest | None = MANIFEST, **more
 ) -> list[ResourceEvent]:
     """The events of such a run."""
     return list(attribute(run_of(*calls, **more), manifest).events)

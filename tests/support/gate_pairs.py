@@ -1,6 +1,6 @@
 """Faithful pairs for the gates: one source, and its layouts made by hand."""
 
-from skilljuror.knowledge.generated.templates import fill
+from skilljuror.knowledge.generated.templates import fill_template
 from skilljuror.models.bundle import Blob, Bundle
 from tests.support.knowledge_bundles import bundle
 
@@ -63,15 +63,15 @@ ANCHOR = ROOT.replace("(references/limits.md)", "(#reference-content-from-refere
 
 
 def _row(path: str, topics: str) -> str:
-    return fill("row-read", {"path": path, "link": path, "topics": topics})
+    return fill_template("row-read", {"path": path, "link": path, "topics": topics})
 
 
 ROWS = (
-    fill("routing", {}),
+    fill_template("routing", {}),
     "",
     _row("references/limits.md", "Limits, Fonts"),
     _row("references/tables.md", "Limits"),
-    fill("row-call", {"path": "scripts/check.py"}),
+    fill_template("row-call", {"path": "scripts/check.py"}),
     "",
 )
 SOURCE = bundle(

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.base import Found
+from skilljuror.parsers.base import FoundSource
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import read
 from tests.support.places import GOLDENS
@@ -30,7 +30,7 @@ def raw(case: str) -> Path:
     return next(path for path in sorted((GOLDENS / case).iterdir()) if path.name.startswith("raw"))
 
 
-def sources(case: str) -> list[Found]:
+def sources(case: str) -> list[FoundSource]:
     """What discovery makes of the raw part of a case."""
     return discover([raw(case)])
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.models.events import ResourceEvent
-from skilljuror.models.trajectory import Call, Message, Result, Step, Trajectory
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
 ACCESSES = ("read", "list", "search", "activate", "exec", "import")
 
@@ -48,22 +48,22 @@ class CaseBuilder:
     def _acts(one: dict[str, Any]) -> bool:
         return any(key in one for key in (*ACCESSES, "run", "write"))
 
-    def _call(self, one: dict[str, Any]) -> Call:
+    def _call(self, one: dict[str, Any]) -> ToolCall:
         line = self._next()
         ok = one.get("ok", True)
-        result = Result(
+        result = ToolResult(
             text=one.get("shows", one.get("prints", "")), line=self._next(), ok=ok,
             unchanged=one.get("unchanged", False),
         )  # fmt: skip
         call_id = f"call-{line}"
         if "write" in one:
-            return Call(
+            return ToolCall(
                 call_id=call_id, name="write", action="write", line=line, path=one["write"],
                 written=one["text"], result=result,
             )  # fmt: skip
         if "run" not in one:
             self._event(one, line, call_id, "shell")
-        return Call(
+        return ToolCall(
             call_id=call_id, name="bash", action="shell", line=line,
             command=one.get("run") or one.get("command") or self._command(one), result=result,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest, UnitExposure
 from skilljuror.models.measure import TrialContext
 from skilljuror.models.study import TrialRecord
-from skilljuror.models.trajectory import Call, OfferedSkill, Result, Step, Trajectory, Usage
+from skilljuror.models.trajectory import OfferedSkill, Step, ToolCall, ToolResult, Trajectory, Usage
 
 KINDS = ("activate", "read", "list", "search", "exec", "import", "edit", "write", "mention")
 VIAS = ("skill-tool", "read-tool", "shell", "injected", "slash", "reinjected", "python")
@@ -22,9 +22,9 @@ def step(index, *, agent="main", text="working", calls=(), usage=None, at=None):
 
 
 def call(command="ls", output="ok"):
-    return Call(
+    return ToolCall(
         call_id="c", name="bash", action="shell", line=1, command=command,
-        result=Result(text=output, line=2),
+        result=ToolResult(text=output, line=2),
     )  # fmt: skip
 
 
@@ -66,9 +66,9 @@ _usage = st.none() | st.builds(
     cost_usd=st.none() | st.floats(),
 )  # fmt: skip
 _text = st.text(st.characters(), max_size=12)
-_results = st.none() | st.builds(Result, text=_text, line=st.integers(1, 99))
+_results = st.none() | st.builds(ToolResult, text=_text, line=st.integers(1, 99))
 _calls = st.builds(
-    Call, call_id=st.none() | _text, name=_text, action=st.sampled_from(["shell", "read"]),
+    ToolCall, call_id=st.none() | _text, name=_text, action=st.sampled_from(["shell", "read"]),
     line=st.integers(1, 99), command=st.none() | _text, written=st.none() | _text, result=_results,
     arguments=st.dictionaries(_text, st.none() | st.integers() | _text | st.lists(_text), max_size=2),
 )  # fmt: skip

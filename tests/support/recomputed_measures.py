@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from skilljuror import tokens
 from skilljuror.models.bundle import ResourceClass
 from skilljuror.models.events import Resource, SkillManifest
-from skilljuror.models.knowledge import MappedUnit, Place, Unit
-from skilljuror.models.trajectory import Call, Result, Step
+from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
+from skilljuror.models.trajectory import Step, ToolCall, ToolResult
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
@@ -58,7 +58,7 @@ def units():
     for (skill, path), lines in FILES.items():
         for n, text in enumerate(lines, 1):
             unit = Unit(f"{skill}:{path}:{n}", "statement", "source.md", n, n, (), text)
-            found.append(MappedUnit(unit, {"pd": Place(f"{skill}/{path}", n, n)}))
+            found.append(MappedUnit(unit, {"pd": UnitLocation(f"{skill}/{path}", n, n)}))
     lost = Unit("lost", "statement", "source.md", 99, 99, (), "lost")
     return [*found, MappedUnit(lost, {"pd": None})]
 
@@ -92,9 +92,9 @@ def a_run(key, chance):
         for index in range(1, most + 1):
             command, output, status = shell(chance)
             line = 2 * len(steps) + 1
-            call = Call(
+            call = ToolCall(
                 call_id=f"c{line}", name="bash", action="shell", line=line, command=command,
-                result=Result(text=output, line=line + 1, exit_code=status),
+                result=ToolResult(text=output, line=line + 1, exit_code=status),
             )  # fmt: skip
             at = 1_767_000_000.0 + line if clock else None
             steps.append(Step(agent, index, line, text="so", calls=(call,), timestamp=at))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.plans.render import render
-from skilljuror.llm import ModelChoice, ModelDoor
+from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.transforms.layouts.baseline import Baseline
 from skilljuror.transforms.llm.embedded_files import carried_files, folded_page
@@ -80,9 +80,9 @@ def flat(bundle: Bundle) -> Bundle:
     return make_bundle(bundle.name, render(Baseline().plan(bundle, {}), bundle))
 
 
-def door(address: str, retries: int = 1) -> ModelDoor:
-    """A door to the scripted model, without a log."""
-    return ModelDoor(choice(address, retries))
+def client(address: str, retries: int = 1) -> ModelClient:
+    """A client of the scripted model, without a log."""
+    return ModelClient(choice(address, retries))
 
 
 def choice(address: str, retries: int = 1) -> ModelChoice:
@@ -128,10 +128,10 @@ def assignment(**changes: Any) -> dict[str, Any]:
 @cache
 def faithful_page() -> str:
     """What a perfect model would write: the plan engine's own page, placeholders put in."""
-    document = Document(
+    markdown = MarkdownIndex(
         (flat(source()).files["forms/SKILL.md"].text or "").rstrip("\n").split("\n")
     )
-    return "\n".join(folded_page(document, carried_files(document))[document.skip :])
+    return "\n".join(folded_page(markdown, carried_files(markdown))[markdown.frontmatter_lines :])
 
 
 def flat_answer(page: str | None = None) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from skilljuror.transforms.llm.assignment_schema import Assignment, NewFile
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 from skilljuror.transforms.llm.prompts import load_prompt
 from tests.support.loopback import model_server
-from tests.support.scripted_model import WARNINGS, assignment, blocks, door, flat, outside, source
+from tests.support.scripted_model import WARNINGS, assignment, blocks, client, flat, outside, source
 
 pytestmark = WARNINGS
 PROMPT = load_prompt("assign-sections")
@@ -29,7 +29,7 @@ def planned(*answers, parent=FLAT, retries=1):
     """(plan, requests) of a model that gives the answers one after the other."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in answers]
     with model_server(lambda body, n: texts[n]) as (address, requests):
-        return Assigned(door(address, retries), PROMPT).plan(parent, {}), requests
+        return Assigned(client(address, retries), PROMPT).plan(parent, {}), requests
 
 
 def made(plan, parent=FLAT):
@@ -128,7 +128,7 @@ def test_orders_inside_a_skill_stay_data_and_change_nothing(good_plan):
         return json.dumps({"root": ["s1", "s2", "s3", "s4"], "files": []} if obeys else GOOD)
 
     with model_server(careless) as (address, requests):
-        plan = Assigned(door(address), PROMPT).plan(hostile, {})
+        plan = Assigned(client(address), PROMPT).plan(hostile, {})
     messages = requests[0]["messages"]
     assert messages[0]["content"] == PROMPT.text
     assert INJECTED in blocks(messages)["sections"][3]["text"]

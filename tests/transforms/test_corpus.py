@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.classes import is_root_name, resource_class
+from skilljuror.models.resource_class import is_root_name, resource_class
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify

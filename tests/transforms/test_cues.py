@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.plans.render import render
 from skilljuror.models.bundle import Blob
 from skilljuror.registry import resolve
@@ -123,14 +123,14 @@ def test_a_script_tells_what_it_is_for_before_how_it_is_called(lines: list[str],
 
 
 def test_the_first_item_of_a_list_is_told_to_the_end_of_its_sentence():
-    document = Document([
+    markdown = MarkdownIndex([
         "# Order",
         "",
         "- Warm the kiln until the pyrometer",
         "  reads 90. Then wait.",
         "- b",
     ])
-    assert first_sentence(document) == "Warm the kiln until the pyrometer reads 90."
+    assert first_sentence(markdown) == "Warm the kiln until the pyrometer reads 90."
 
 
 def test_headings_of_a_change_log_tell_nothing():

@@ -7,7 +7,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.bundle import Bundle
-from skilljuror.pipeline.construction.build import declared
+from skilljuror.pipeline.construction.build import declared_findings
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from tests.support.hostile_bundles import bundles
@@ -25,7 +25,7 @@ def chain(source: Bundle) -> dict[str, Bundle]:
         parent = made[transform.parent]
         plan = transform.plan(parent, {})
         variant = make_bundle("fuzz", render(plan, parent))
-        prove = verify_control if declared(transform) else verify
+        prove = verify_control if declared_findings(transform) else verify
         assert prove(plan, parent, variant) == (), name
         whole, problems = rebuild(plan, variant.files)
         assert not problems

@@ -6,8 +6,8 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.pipeline.construction.audit import audit, excuse, is_declared
-from skilljuror.pipeline.construction.build import build_source, declared, verify_build
+from skilljuror.pipeline.construction.audit import audit, waive_declared, is_declared
+from skilljuror.pipeline.construction.build import build_source, declared_findings, verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
 from skilljuror.transforms import TRANSFORMS
@@ -23,7 +23,7 @@ def root(made):
 
 
 def test_every_control_of_the_registry_is_named_and_declares_what_it_breaks():
-    found = [name for name in TRANSFORMS if declared(resolve(TRANSFORMS, name, "variant"))]
+    found = [name for name in TRANSFORMS if declared_findings(resolve(TRANSFORMS, name, "variant"))]
     assert sorted(found) == sorted(CONTROLS)
     assert all(name.startswith("placebo-") for name in found)
 
@@ -52,7 +52,7 @@ def test_only_declared_findings_come_up(name, variant):
     _, parent, made = built(name, variant)
     transform = resolve(TRANSFORMS, variant, "variant")
     judged = audit(parent, made, transform.stands_for, "strict")
-    strange = {one.rule for one in judged.own if not is_declared(one.rule, declared(transform))}
+    strange = {one.rule for one in judged.own if not is_declared(one.rule, declared_findings(transform))}
     assert strange == ({"layout.pd-support"} if (name, variant) == ("tiny", CONTROLS[1]) else set())
 
 
@@ -61,10 +61,10 @@ def test_declared_findings_stand_and_decide_nothing(variant):
     _, parent, made = built("report", variant)
     transform = resolve(TRANSFORMS, variant, "variant")
     judged = audit(parent, made, transform.stands_for, "strict")
-    excused = excuse(judged, declared(transform))
+    waived = waive_declared(judged, declared_findings(transform))
     assert judged.verdict == "fail"
-    assert excused.verdict == "pass"
-    assert excused.findings == judged.findings
+    assert waived.verdict == "pass"
+    assert waived.findings == judged.findings
 
 
 @pytest.mark.parametrize("name", TRAPS)

@@ -8,7 +8,7 @@ import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.errors import ModelError, TransformError
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.transforms.llm.rewrite_request import disclosed_brief, flat_brief
@@ -21,7 +21,7 @@ from tests.support.scripted_model import (
     WARNINGS,
     blocks,
     disclosed_answer,
-    door,
+    client,
     faithful_page,
     flat,
     flat_answer,
@@ -48,7 +48,7 @@ def written(variant, *answers, parent=None, retries=1):
     texts = [json.dumps(one) for one in answers]
     with model_server(lambda body, n: texts[n]) as (address, requests):
         prompt = load_prompt(SKILLS[variant])
-        rewriter = Rewriter(door(address, retries), prompt, variant)
+        rewriter = Rewriter(client(address, retries), prompt, variant)
         return rewriter.files(parent or PARENTS[variant]), requests
 
 
@@ -72,7 +72,7 @@ def test_the_model_is_shown_no_script_to_copy_and_its_bytes_come_from_the_source
 
 def test_a_flat_page_carries_the_exact_script():
     files, _ = written("baseline", flat_answer())
-    (carried,) = carried_files(Document((files["forms/SKILL.md"].text or "").split("\n")))
+    (carried,) = carried_files(MarkdownIndex((files["forms/SKILL.md"].text or "").split("\n")))
     assert carried.blob == SOURCE.files["forms/scripts/check.py"]
 
 

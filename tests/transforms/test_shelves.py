@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import document_of
-from skilljuror.knowledge.plans.render import Sources, rebuild, render
+from skilljuror.knowledge.markdown.block_index import markdown_index
+from skilljuror.knowledge.plans.render import BundleTexts, rebuild, render
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Plan
@@ -119,7 +119,7 @@ def test_root_and_guides_keep_within_the_lines_of_a_root(name: str) -> None:
 
 
 def _links(made: Bundle, path: str) -> Iterator[str]:
-    for token in document_of(tuple(_text(made, path).split("\n"))).inlined:
+    for token in markdown_index(tuple(_text(made, path).split("\n"))).inline_tokens:
         for child in token.children or ():
             if child.type == "link_open":
                 yield unquote(str(child.attrs["href"]))
@@ -200,7 +200,7 @@ def test_a_skill_that_fits_gets_no_guides() -> None:
 
 def test_a_page_full_of_text_keeps_its_few_rows() -> None:
     _, _, made = _made("folders")
-    shelves = Shelves(Layout(made, Sources(made.files), flat_skill(made, "pd")[0]), ROOT_LINES)
+    shelves = Shelves(Layout(made, BundleTexts(made.files), flat_skill(made, "pd")[0]), ROOT_LINES)
     rows = [("row-terms", {"path": f"terms/{n}.txt"}) for n in range(RUN)]
     assert shelves.fitted(rows, 1) == rows
     assert len(shelves.fitted([*rows, ("row-terms", {"path": "terms/last.txt"})], 1)) == 1
@@ -209,7 +209,7 @@ def test_a_page_full_of_text_keeps_its_few_rows() -> None:
 def test_titles_of_guides_are_headings() -> None:
     _, _, made = _made("deep")
     for path in _guides(made):
-        assert document_of(tuple(_text(made, path).split("\n"))).headings[0].level == 1
+        assert markdown_index(tuple(_text(made, path).split("\n"))).headings[0].level == 1
 
 
 PRINT = (

@@ -9,14 +9,14 @@ from pydantic import BaseModel
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
-from skilljuror.knowledge.units.critical_tokens import criticals
-from skilljuror.knowledge.generated.embedded_files import KINDS
-from skilljuror.knowledge.generated.templates import TEMPLATES, recognise
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES
+from skilljuror.knowledge.generated.templates import TEMPLATES, recognise_template
 from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigger, trigger_in, trigger_problem
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source
-from skilljuror.pipeline.construction.engine import SKILLS
+from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
 from skilljuror.transforms.llm.embedded_files import Carried
 from skilljuror.transforms.llm.prompts import load_prompt
@@ -102,7 +102,7 @@ GOOD_TRIGGERS = [
 def test_triggers_that_are_taught_as_good_demand_nothing(sentence):
     halves = split_trigger(sentence.replace(", because", " because"))
     assert halves is not None
-    assert criticals(f"when {halves[0]}, because {halves[1]}.") == ()
+    assert critical_tokens(f"when {halves[0]}, because {halves[1]}.") == ()
 
 
 def test_the_routing_rows_that_are_taught_are_those_that_are_recognised():
@@ -110,7 +110,7 @@ def test_the_routing_rows_that_are_taught_are_those_that_are_recognised():
     taught = page.split("```")[1].split("\n")[1:-1]
     assert taught[0] == TEMPLATES["routing"]
     assert taught[2] == TEMPLATES["routing-lead"]
-    assert [recognise(line) for line in taught[4:]] == [
+    assert [recognise_template(line) for line in taught[4:]] == [
         "row-trigger", "row-call", "row-data", "row-data-folder", "row-terms",
     ]  # fmt: skip
 
@@ -119,7 +119,7 @@ def test_the_page_form_teaches_the_lines_that_are_read_again():
     page = text("flatten-to-baseline", "references/page-form.md")
     file = Carried("scripts/check.py", "", (), Blob(b""))
     assert f"\n{file.placeholder}\n" in page
-    assert f"## {KINDS[0]} `{file.path}`" in page
+    assert f"## {MARKER_PHRASES[0]} `{file.path}`" in page
     for name in ("configuration", "directory"):
         assert f"``{TEMPLATES[name].replace('{path}', '<folder>')}``" in page
     assert f"`{TEMPLATES['shared']}`" in page

@@ -10,9 +10,7 @@ from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
 from skilljuror.attribution.paths import expand_home, is_glob, join
-from skilljuror.attribution.python.dataflow import prints_input
-from skilljuror.attribution.python.file_accesses import python_accesses
-from skilljuror.attribution.python.known_functions import COMMON
+from skilljuror.attribution.python.file_accesses import LIBRARIES, prints_input, python_accesses
 from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.wrappers import SHELLS
@@ -119,7 +117,7 @@ def _line_by_line(
 def _inline(family: str, code: str, command: Command, home: str | None) -> list[Access]:
     if family == "python":
         folders = _search_path(command)
-        found = python_accesses(code, command.cwd, home, folders, environment=command.environment)
+        found = python_accesses(code, command.cwd, home, folders)
     else:
         found = quoted_accesses(code, command.cwd, home, command.environment)
     return [_placed(one, command) for one in found]
@@ -139,7 +137,7 @@ def _module(words: list[Word], command: Command, home: str | None) -> list[Acces
     if name in _RUN_BY_MODULE:
         at = next((at for at, word in enumerate(words[1:], 1) if word.text[:1] != "-"), None)
         return _script(words[at:], command, home) if at else []
-    if name in COMMON or name in sys.stdlib_module_names:
+    if name in LIBRARIES or name in sys.stdlib_module_names:
         return _handed(words[1:], command, home)
     path = words[0].text.replace(".", "/") + ".py"
     folders = [*_search_path(command), command.cwd or ""]

@@ -33,7 +33,7 @@ from skilljuror.attribution.evidence.terminal_screens import is_screen, screen_o
 from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.models.events import Exposed, Witness
-from skilljuror.models.trajectory import Call, Result
+from skilljuror.models.trajectory import ToolCall, ToolResult
 
 _FAILED = re.compile(
     r"Traceback \(most recent call last\)|^\w*Error: |command not found|No such file or directory"
@@ -68,14 +68,14 @@ class ReadEvidence(Struct, frozen=True, gc=False):
     """Bytes of the resource shown; None when not known."""
 
 
-def output_text(result: Result | None) -> str:
+def output_text(result: ToolResult | None) -> str:
     """The output itself, without what the harness wrote around it."""
     if result is None:
         return ""
     return result.clean if result.clean is not None else result.text
 
 
-def call_succeeded(result: Result | None) -> bool | None:
+def call_succeeded(result: ToolResult | None) -> bool | None:
     """Exit status 0 of the whole command, or what the harness says."""
     if result is None:
         return None
@@ -87,7 +87,7 @@ def call_succeeded(result: Result | None) -> bool | None:
 class CallOutput:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, result: Result | None, command: str = "", more: str = "") -> None:
+    def __init__(self, result: ToolResult | None, command: str = "", more: str = "") -> None:
         self.text = output_text(result) + more
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
@@ -314,7 +314,7 @@ def _counted(selection: LineSelection, count: int) -> tuple[Exposed, LineRanges 
 
 
 def evidence_of_tool_read(
-    call: Call, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
+    call: ToolCall, resolved: ResolvedAccess, line_index: LineIndex, *, trusted: bool
 ) -> ReadEvidence:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
@@ -330,7 +330,7 @@ def evidence_of_tool_read(
     return _tool_lines(result, output, resolved, line_index, trusted=trusted)
 
 
-def _refused(result: Result, output: CallOutput) -> str | None:
+def _refused(result: ToolResult, output: CallOutput) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
@@ -340,7 +340,7 @@ def _refused(result: Result, output: CallOutput) -> str | None:
     return None
 
 
-def _dropped(result: Result, selection: LineSelection) -> ReadEvidence:
+def _dropped(result: ToolResult, selection: LineSelection) -> ReadEvidence:
     """An answer without a text: the status tells what was shown, where there is one."""
     if not result.ok:
         return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
@@ -349,7 +349,7 @@ def _dropped(result: Result, selection: LineSelection) -> ReadEvidence:
 
 
 def _tool_lines(
-    result: Result,
+    result: ToolResult,
     output: CallOutput,
     resolved: ResolvedAccess,
     line_index: LineIndex,
@@ -372,7 +372,7 @@ def _tool_lines(
 
 
 def _told(
-    result: Result, count: int, selection: LineSelection, shown: ReadEvidence
+    result: ToolResult, count: int, selection: LineSelection, shown: ReadEvidence
 ) -> ReadEvidence:
     """Lines from the numbers that the tool printed."""
     first = result.first_line or 1

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import (
     ContentMatch,
     TextLines,
@@ -16,6 +15,7 @@ from skilljuror.attribution.paths import name_of
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.run_context import SKILL_BODY_HEAD, AnalysedCall, RunContext
 from skilljuror.models.events import Exposed, Via, Witness
+from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message
 
 _RESOURCES = re.compile(r"<available_resources>")

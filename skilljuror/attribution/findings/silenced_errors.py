@@ -2,12 +2,12 @@
 
 import re
 
-from skilljuror.attribution.classes import is_root
 from skilljuror.attribution.evidence.line_index import LineIndex
 from skilljuror.attribution.evidence.output_segments import front_matter_starts
 from skilljuror.attribution.evidence.read_evidence import CallOutput, ReadEvidence
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.run_context import AnalysedCall
+from skilljuror.models.resource_class import is_root
 
 _HUSHED = re.compile(r"\s2>\s*/dev/null\s*\Z")
 _SEVERAL = re.compile(r"[;|\n]|&&")

@@ -1,359 +1,200 @@
-"""Python text -> what it opens, imports from a folder it put on `sys.path`, or runs."""
+"""Python code -> the files that it opens, imports from a folder it put on `sys.path`, or runs.
+
+What agents write is followed: `open`, `Path.read_text`, `subprocess.run`, imports, with paths of
+constants, names assigned once, `/`, `os.path.join` and f-strings. Everything else is left to the
+output, which proves by itself what it shows.
+"""
 
 import ast
-import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import field
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
-from skilljuror.attribution.accesses.line_selection import LineSelection
-from skilljuror.attribution.accesses.programs import WHOLE_READERS
-from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join
-from skilljuror.attribution.python.dataflow import uses_of
-from skilljuror.attribution.python.known_functions import (
-    COMMON,
-    GLOBS,
-    LINE_READERS,
-    LOADERS,
-    MOVERS,
-    READERS,
-    RUNNERS,
-)
-from skilljuror.attribution.python.path_values import Choices, Values, choices_of, several
-from skilljuror.attribution.python.syntax import MAX_CODE, callee, parsed
+from skilljuror.attribution.paths import expand_home, folder_of, join
+from skilljuror.attribution.python.dataflow import Printed
+from skilljuror.attribution.python.path_values import PathValues, callee
 from skilljuror.models.events import EventKind
 
-_HEAD = re.compile(r"\[\s*0?\s*:\s*\d+\s*\]")
-_PARTS = re.compile(r"\[\s*-?\d*\s*:\s*-?\d*\s*\]|\breadline\(|\bislice\(")
-"""Signs that only a part of what is read gets printed."""
+MAX_CODE = 400_000
+"""Characters of code that are read; more is not written by an agent."""
 _MOST_FOLDERS = 32
 """Folders of the import path that are followed, those put there last."""
-_WRITES = re.compile(r"^[rbt+U]*[wax]")
+_OPENERS = frozenset({"open", "read_text", "read_bytes", "read_csv", "read_json", "read_excel"})
+_WRITERS = frozenset({"write_text", "write_bytes"})
+_RUNNERS = frozenset(
+    {"run", "Popen", "call", "check_call", "check_output", "system", "popen", "run_path", "getoutput"}
+)  # fmt: skip
+_STARTERS = frozenset({"python", "python3", "bash", "sh", "node", "uv"})
+"""Programs that run the script that they are given."""
+_LOADERS = frozenset({"spec_from_file_location", "SourceFileLoader"})
+LIBRARIES = frozenset(
+    {"numpy", "pandas", "scipy", "matplotlib", "sklearn", "requests", "yaml", "docx", "openpyxl", "pptx",
+     "PIL", "cv2", "torch", "tensorflow", "bs4", "lxml", "pypdf", "PyPDF2", "pdfplumber", "reportlab",
+     "fitz", "networkx", "sympy", "seaborn", "plotly", "tqdm", "pytest", "jinja2", "click", "flask",
+     "django", "fastapi", "pydantic", "sqlalchemy", "httpx", "aiohttp", "attr", "rich", "typer", "toml",
+     "xlsxwriter", "xlrd", "pytz", "dateutil", "six", "setuptools", "trimesh", "obspy", "rdkit", "Bio"}
+)  # fmt: skip
+"""Libraries that a bare import means, whatever lies on the path."""
 
 
-class _Code(Values):
-    """What is known while a text is read."""
+def python_accesses(
+    code: str, cwd: str | None, home: str | None, folders: Sequence[str] = (), *, echoes: bool = False
+) -> list[Access]:  # fmt: skip
+    """What a Python text touches; nothing where it does not parse.
 
-    folders: list[str] = field(default_factory=list)
+    `folders` are those of PYTHONPATH; `echoes` says that the value of the last line is shown, as a
+    notebook does.
+    """
+    tree = _parsed(code)
+    if tree is None:
+        return []
+    reader = _CodeReader(home, cwd=cwd, folders=[*folders, *([cwd] if cwd else [])])
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            reader.assign(node)
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            reader.call(node)
+    for node in nodes:
+        reader.imports(node)
+    return _by_what_is_printed(reader, Printed.by(tree, reader.reads, echoes=echoes))
+
+
+def _parsed(code: str) -> ast.Module | None:
+    if len(code) > MAX_CODE:
+        return None
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+class _CodeReader(PathValues, kw_only=True):
+    """The accesses of one text, as they are found."""
+
+    cwd: str | None
+    folders: list[str]
     """Folders on the import path that the code or its environment put there."""
-    choices: Choices = field(default_factory=dict)
-    """Variables that hold one path after the other: of a loop, or of a function that is called."""
-    found: list[Access] = field(default_factory=list)
-    noted: set[tuple[str, str]] = field(default_factory=set)
-    """Path and kind of what was found."""
-    reads: dict[int, list[str]] = field(default_factory=dict)
-    """`id` of a call that reads -> the paths it reads."""
+    found: dict[tuple[str, EventKind], Access] = field(default_factory=dict)
+    """Accesses by path and kind, in order."""
+    reads: dict[int, str] = field(default_factory=dict)
+    """`id` of a call that reads -> the path that it reads."""
 
     def path(self, text: str) -> str:
         """A path seen from where the code runs."""
         return join(self.cwd, expand_home(text, self.home))
 
-    def add(self, path: str, kind: EventKind, **more: object) -> None:
-        """Note an access, once per path and kind."""
-        access = Access(self.path(path), kind, via="python", bundle_files_only=True)
-        access = replace(access, **more)
-        if (access.path, access.kind) not in self.noted:
-            self.noted.add((access.path, access.kind))
-            self.found.append(access)
+    def add(self, text: str, kind: EventKind, note: str = "") -> str:
+        """Note an access; its path."""
+        path = self.path(text)
+        access = Access(path, kind, via="python", bundle_files_only=True, note=note)
+        self.found.setdefault((path, kind), access)
+        return path
 
-    def on_path(self, folder: str) -> None:
-        """Put a folder at the front of the import path."""
-        self.folders.insert(0, self.path(folder))
-        del self.folders[_MOST_FOLDERS:]
+    def call(self, node: ast.Call) -> None:
+        """What a call opens, writes, runs, loads, or puts on the import path."""
+        name = callee(node.func)
+        if name in _OPENERS:
+            self._open(node, name)
+        elif name in _WRITERS:
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            if path := self.of(owner):
+                self.add(path, "write")
+        elif name in _RUNNERS:
+            self._run(node)
+        elif name in _LOADERS:
+            for path in map(self.of, node.args):
+                if path and path.endswith(".py"):
+                    self.add(path, "import")
+        elif name in {"append", "insert"} and _is_import_path(node.func):
+            for folder in map(self.of, node.args):
+                self.folders[:0] = [self.path(folder)] if folder else []
+            del self.folders[_MOST_FOLDERS:]
 
+    def _open(self, node: ast.Call, name: str) -> None:
+        """`open(path, mode)`, `path.open(mode)`, `path.read_text()`, `pandas.read_csv(path)`."""
+        owner = self.of(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        given = [*([owner] if owner is not None else []), *map(self.of, node.args)]
+        if not given or not given[0] or "\n" in given[0]:
+            return
+        mode = next((word.value for word in node.keywords if word.arg == "mode"), None)
+        flags = (self.of(mode) if mode else given[1] if len(given) > 1 else None) or "r"
+        if name == "open" and set(flags) & set("wax"):
+            self.add(given[0], "edit" if "a" in flags else "write")
+        else:
+            self.reads[id(node)] = self.add(given[0], "read")
 
-def python_accesses(
-    code: str,
-    cwd: str | None,
-    home: str | None,
-    folders: Sequence[str] = (),
-    *,
-    echoes: bool = False,
-    environment: Mapping[str, str] | None = None,
-) -> list[Access]:
-    """What a Python text touches; code that does not parse is read line by line for imports.
+    def _run(self, node: ast.Call) -> None:
+        """The script that a child process runs: `run([sys.executable, script])`, `run_path(script)`."""
+        first = node.args[0] if node.args else None
+        items = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
+        words = [word for text in map(self.of, items) if text for word in text.split()][:40]
+        script = next((w for w in words if "/" in w and "." in w.rpartition("/")[2]), None)
+        if script and (script == words[0] or words[0].rpartition("/")[2] in _STARTERS):
+            self.add(script, "exec")
 
-    `echoes` says that the value of the last line is shown, as a notebook does; `environment`
-    holds the variables that the code may ask for.
-    """
-    state = _Code(cwd, home, folders=[*folders, *([cwd] if cwd else [])])
-    state.environment = environment or {}
-    tree = parsed(code)
-    if tree is None:
-        return _by_lines(code, state)
-    nodes = list(ast.walk(tree))
-    for node in nodes:
-        _assignment(node, state)
-    state.choices = choices_of(nodes, state)
-    for node in nodes:
-        if isinstance(node, ast.Call):
-            _call(node, state)
-    for node in nodes:
-        _import(node, state)
-    found = _used(tree, state, echoes=echoes)
-    if _HEAD.search(code):
-        return [_seen(one, replace(one.selection, cut=True)) for one in found]
-    if _PARTS.search(code):
-        return [_seen(one, one.selection.filtered()) for one in found]
-    return found
+    def imports(self, node: ast.AST) -> None:
+        """`import a.b` and `from a import b`, where b may be a module or a name of one."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self._import(alias.name)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            self._import(node.module)
+            for alias in node.names:
+                self._import(f"{node.module}.{alias.name}", UNCERTAIN)
 
-
-def _used(tree: ast.Module, state: _Code, *, echoes: bool) -> list[Access]:
-    """The accesses, by what becomes of the texts that are read."""
-    if not state.reads:
-        return state.found
-    try:
-        uses = uses_of(tree, frozenset(state.reads), echoes=echoes)
-    except RecursionError:
-        return state.found
-    shown: dict[str, str] = {}
-    for number, paths in state.reads.items():
-        for path in paths:
-            how = "run" if number in uses.run else uses.printed.get(number, "none")
-            if shown.get(path) != "all":
-                shown[path] = how if how != "none" else shown.get(path, how)
-    found = [_changed(_shown_as(one, shown.get(one.path, "all")), shown) for one in state.found]
-    return [*found, Access("", "mention", note=OTHER_OUTPUT)] if uses.others else found
+    def _import(self, module: str, note: str = "") -> None:
+        first = module.partition(".")[0]
+        if first not in LIBRARIES and first not in sys.stdlib_module_names:
+            for folder in list(self.folders):
+                self.add(f"{folder}/{module.replace('.', '/')}.py", "import", note)
 
 
-def _changed(access: Access, read: Mapping[str, str]) -> Access:
-    """A file that is read and written is changed."""
-    known = access.kind == "write" and access.path in read
-    return replace(access, kind="edit") if known else access
+def _is_import_path(func: ast.AST) -> bool:
+    """Whether it is `sys.path.append` and not some other list's."""
+    return isinstance(func, ast.Attribute) and (
+        isinstance(func.value, ast.Attribute) and func.value.attr == "path"
+    )
 
 
-def _shown_as(access: Access, how: str) -> Access:
-    if access.kind != "read" or access.needs_evidence or how == "all":
+def _by_what_is_printed(reader: _CodeReader, printed: Printed) -> list[Access]:
+    """The accesses, by how much of what is read is printed and whether it is written back."""
+    portions: dict[str, set[str]] = {}
+    for read, path in reader.reads.items():
+        portions.setdefault(path, set()).add(printed.portions.get(read, "none"))
+    found = [_as_printed(access, portions) for access in reader.found.values()]
+    mixed = printed.others and bool(reader.reads)
+    return [*found, Access("", "mention", note=OTHER_OUTPUT)] if mixed else found
+
+
+def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
+    shown = portions.get(access.path, set())
+    if access.kind == "write" and shown:
+        return replace(access, kind="edit")
+    if access.kind != "read" or "all" in shown:
         return access
-    if how == "part":
+    if "head" in shown:
+        return replace(access, selection=replace(access.selection, cut=True))
+    if "part" in shown:
         return replace(access, selection=access.selection.filtered())
-    if how == "run":
-        return replace(access, kind="import", note="its text is run")
     return replace(access, shown=False, note="read and not printed")
 
 
-def _seen(access: Access, selection: LineSelection) -> Access:
-    """A read of which only a part is printed."""
-    return replace(access, selection=selection) if access.kind == "read" else access
-
-
-def _assignment(node: ast.AST, state: _Code) -> None:
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        target = node.targets[0]
-        value = state.value(node.value)
-        if isinstance(target, ast.Name) and value is not None:
-            state.names.setdefault(target.id, value)
-        _path_set(target, node.value, state)
-    elif isinstance(node, ast.AugAssign):
-        _path_set(node.target, node.value, state)
-
-
-def _path_set(target: ast.expr, value: ast.expr, state: _Code) -> None:
-    """`sys.path += [a]`, `sys.path[:0] = [a]`, `sys.path = [a, *sys.path]`."""
-    target = target.value if isinstance(target, ast.Subscript) else target
-    if not isinstance(target, ast.Attribute) or target.attr != "path":
-        return
-    for node in ast.walk(value):
-        for item in node.elts if isinstance(node, ast.List | ast.Tuple) else ():
-            folder = state.value(item)
-            if folder:
-                state.on_path(folder)
-
-
-def _call(node: ast.Call, state: _Code) -> None:
-    name = callee(node.func)
-    if name in {"append", "insert", "extend"} and _is_path_list(node.func):
-        _on_path(node, state)
-        return
-    handler = _CALLS.get(name)
-    if handler is not None:
-        handler(node, name, state)
-
-
-def _is_path_list(func: ast.AST) -> bool:
-    """Whether it is `sys.path.append` and not some other list's."""
-    return (
-        isinstance(func, ast.Attribute)
-        and isinstance(func.value, ast.Attribute)
-        and func.value.attr == "path"
-    )
-
-
-def _load(node: ast.Call, name: str, state: _Code) -> None:
-    """A module loaded by its path."""
-    for argument in node.args:
-        value = state.value(argument)
-        if value and value.endswith(".py"):
-            state.add(value, "import")
-
-
-def _load_named(node: ast.Call, name: str, state: _Code) -> None:
-    """A module loaded by a name that is a text."""
-    module = state.value(node.args[0]) if node.args else None
-    if module and not module.startswith("."):
-        _imported(module, state, guess=True)
-
-
-def _write(node: ast.Call, name: str, state: _Code) -> None:
-    """`Path(…).write_text(…)`."""
-    target = state.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if target:
-        state.add(target, "write")
-
-
-def _on_path(node: ast.Call, state: _Code) -> None:
-    for argument in node.args:
-        items = argument.elts if isinstance(argument, ast.List) else [argument]
-        for item in items:
-            value = state.value(item)
-            if value:
-                state.on_path(value)
-
-
-def _open(node: ast.Call, name: str, state: _Code) -> None:
-    mode = state.value(node.args[1]) if len(node.args) > 1 else None
-    writes = name == "open" and mode and _WRITES.match(mode)
-    for value in _paths_read(node, state):
-        if not value or "\n" in value:
-            continue
-        if writes:
-            state.add(value, "edit" if mode and "a" in mode else "write")
-        else:
-            state.add(value, "read")
-            state.reads.setdefault(id(node), []).append(state.path(value))
-
-
-def _paths_read(node: ast.Call, state: _Code) -> list[str]:
-    """The path that is opened, or each of them where a variable takes several values."""
-    value = _path_read(node, state)
-    if value is not None:
-        return [value]
-    return several(node, state.choices, state, lambda: _path_read(node, state))
-
-
-def _path_read(node: ast.Call, state: _Code) -> str | None:
-    value = state.value(node.args[0]) if node.args else None
-    if value is None and isinstance(node.func, ast.Attribute):
-        value = state.value(node.func.value)
-    return value
-
-
-def _glob(node: ast.Call, name: str, state: _Code) -> None:
-    """Files found by a pattern: which of them were printed, the output has to prove."""
-    first = state.value(node.args[0]) if node.args else None
-    base = state.value(node.func.value) if isinstance(node.func, ast.Attribute) else None
-    if name in {"listdir", "scandir", "walk", "iterdir"}:
-        folder = first or base
-        pattern = f"{folder}/**" if folder else None
-    elif base is not None:
-        pattern = f"{base}/{'**/' if name == 'rglob' else ''}{first or '*'}"
-    else:
-        pattern = first
-    if pattern and is_glob(pattern):
-        state.add(pattern, "read", glob=True, needs_evidence=True)
-
-
-def _move(node: ast.Call, name: str, state: _Code) -> None:
-    """`os.chdir(…)`."""
-    folder = state.value(node.args[0]) if node.args else None
-    if folder:
-        state.cwd = state.path(folder)
-
-
-def _copy(node: ast.Call, name: str, state: _Code) -> None:
-    """`shutil.copy(a, b)`, `os.symlink(a, b)`."""
-    given = [state.value(one) for one in node.args[:2]]
-    if len(given) < 2 or not given[0] or not given[1]:
-        return
-    source, link = state.path(given[0]), name in {"symlink", "link"}
-    if not link:
-        state.add(source, "read", shown=False, note="copied")
-    state.add(
-        given[1], "write", source=source, bundle_files_only=False, note="link" if link else ""
-    )
-
-
-def _run(node: ast.Call, name: str, state: _Code) -> None:
-    """A command line that the code runs: its program, or the script of an interpreter, is run;
-    what `cat` and the like are given is read, and printed if the output shows it."""
-    if not node.args:
-        return
-    first = node.args[0]
-    items: Iterable[ast.AST] = first.elts if isinstance(first, ast.List | ast.Tuple) else [first]
-    texts = [state.value(item) for item in items]
-    words = [word for text in texts if text for word in text.split()][:40]
-    program = words[0].rpartition("/")[2] if words else ""
-    for word in words:
-        if "/" not in word or "." not in word.rpartition("/")[2]:
-            continue
-        if program in WHOLE_READERS or program in LINE_READERS:
-            state.add(word, "read", via="shell", shown=_inherits(node))
-        elif program not in MOVERS:
-            state.add(word, "exec", via="shell")
-            return
-
-
-def _inherits(node: ast.Call) -> bool:
-    """Whether what a child process prints goes to the screen."""
-    caught = {keyword.arg for keyword in node.keywords} & {"stdout", "capture_output"}
-    return not caught and callee(node.func) in {"run", "call", "check_call", "system"}
-
-
-def _import(node: ast.AST, state: _Code) -> None:
-    modules: list[str] = []
-    if isinstance(node, ast.Import):
-        modules = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-        modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    for at, module in enumerate(modules):
-        _imported(module, state, guess=at == 0 or isinstance(node, ast.Import))
-
-
-def _imported(module: str, state: _Code, *, guess: bool) -> None:
-    """A module may lie in any folder of the path; `guess` says it is one where nobody can check."""
-    first = module.partition(".")[0]
-    if first in COMMON or first in sys.stdlib_module_names:
-        return
-    for folder in state.folders:
-        path = f"{folder}/{module.replace('.', '/')}.py"
-        state.add(path, "import", note="" if guess else UNCERTAIN)
-
-
-_CALLS: dict[str, Callable[[ast.Call, str, _Code], None]] = {
-    **dict.fromkeys(GLOBS, _glob),
-    **dict.fromkeys(READERS, _open),
-    **dict.fromkeys(RUNNERS, _run),
-    **dict.fromkeys(LOADERS, _load),
-    **dict.fromkeys(("import_module", "__import__"), _load_named),
-    **dict.fromkeys(("write_text", "write_bytes"), _write),
-    **dict.fromkeys(("copy", "copy2", "copyfile", "copytree", "symlink", "link"), _copy),
-    "chdir": _move,
-}
-"""What a call does, by the last name of what is called."""
-_SYS_PATH = re.compile(r"sys\.path\.(?:append|insert)\((?:0,\s*)?['\"]([^'\"\n]{1,300})['\"]")
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from\s+([\w.]{1,100})\s+import|import\s+([\w.]{1,100}))", re.MULTILINE
-)
-_OPEN = re.compile(r"open\(\s*['\"]([^'\"\n]{1,300})['\"]\s*\)")
-
-
-def _by_lines(code: str, state: _Code) -> list[Access]:
-    """The same by patterns, for text that is not whole Python."""
-    code = code[:MAX_CODE]
-    for folder in _SYS_PATH.findall(code):
-        state.on_path(folder)
-    for path in _OPEN.findall(code):
-        state.add(path, "read")
-    for from_name, name in _IMPORT.findall(code):
-        _imported(from_name or name, state, guess=True)
-    return state.found
-
-
-def imports_by_script(code: str, path: str, home: str | None) -> list[Access]:
-    """What a script written to `path` loads or opens when it runs."""
+def accesses_of_script(code: str, path: str, home: str | None) -> list[Access]:
+    """What a script written to `path` loads, opens or runs when it is run."""
     return [
         one for one in python_accesses(code, folder_of(path) or None, home) if one.kind != "write"
     ]
+
+
+def prints_input(code: str) -> bool:
+    """Whether a Python text prints anything of what it reads from its standard input."""
+    tree = _parsed(code) if "stdin" in code else None
+    if tree is None:
+        return False
+    inputs = [id(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "stdin"]
+    return bool(Printed.by(tree, inputs).portions)

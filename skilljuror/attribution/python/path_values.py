@@ -1,196 +1,92 @@
 """Paths that Python expressions stand for, as far as the code itself tells."""
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.paths import expand_home, join
-from skilljuror.attribution.python.syntax import callee
+from skilljuror.attribution.paths import join
 
 LONGEST = 10_000
 """Characters of a text that is put together; a longer one is no path, and `a = a + a` over and
 over would fill the memory."""
+_DEEPEST = 20
+"""Expressions inside expressions that are followed."""
+_OF_ARGUMENT = frozenset(
+    {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expanduser", "expandvars"}
+)  # fmt: skip
+"""Calls that give the path on that they are given."""
+_OF_OWNER = frozenset({"resolve", "absolute", "expanduser", "as_posix"})
+"""Methods of a path that give the same path."""
 
 
-class Values(Struct):
-    """What is known of a code's variables."""
+def callee(node: ast.AST) -> str:
+    """The last name of what is called."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
-    cwd: str | None
+
+class PathValues(Struct):
+    """The paths that variables hold, and those that expressions make of them."""
+
     home: str | None
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables of the environment."""
     names: dict[str, str] = field(default_factory=dict)
-    """Variables that hold a path."""
+    """Variable -> the path or text first assigned to it."""
 
-    def value(self, node: ast.AST | None, depth: int = 0) -> str | None:
-        """The text of an expression that is a path, as far as it can be told."""
-        if depth > 20:
+    def assign(self, node: ast.Assign) -> None:
+        """Note what an assignment to one name gives it."""
+        target = node.targets[0]
+        if len(node.targets) == 1 and isinstance(target, ast.Name):
+            value = self.of(node.value)
+            if value is not None:
+                self.names.setdefault(target.id, value)
+
+    def of(self, node: ast.AST | None, depth: int = 0) -> str | None:
+        """The text of an expression; None where the code alone does not tell it."""
+        if depth > _DEEPEST:
             return None
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return node.value
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
         if isinstance(node, ast.Name):
             return self.names.get(node.id)
         if isinstance(node, ast.BinOp):
-            return self._joined(node, depth)
+            pieces = [self.of(node.left, depth + 1), self.of(node.right, depth + 1)]
+            if isinstance(node.op, ast.Div):
+                return _joined(pieces)
+            return _glued(pieces) if isinstance(node.op, ast.Add) else None
         if isinstance(node, ast.JoinedStr):
-            return self._formatted(node, depth)
-        if isinstance(node, ast.Call):
-            return self._called(node, depth)
-        if isinstance(node, ast.Subscript):
-            return self._looked_up(self.value(node.slice, depth + 1), node.value)
-        return None
+            values = [getattr(part, "value", None) for part in node.values]
+            return _glued([one if isinstance(one, str) else self.of(one, depth + 1) for one in values])  # fmt: skip
+        return self._call(node, depth) if isinstance(node, ast.Call) else None
 
-    def _looked_up(self, name: str | None, owner: ast.AST) -> str | None:
-        """`os.environ[name]`."""
-        if name == "HOME":
-            return self.home or "~"
-        asked = getattr(owner, "attr", getattr(owner, "id", None)) == "environ"
-        value = self.environment.get(name) if asked and name else None
-        return value if value and "\0" not in value else None
-
-    def _asked_for(self, func: ast.expr, arguments: list[str | None]) -> str | None:
-        """`os.getenv(name, default)`, `os.environ.get(name, default)`."""
-        owner = ast.Name("environ") if callee(func) == "getenv" else getattr(func, "value", func)
-        found = self._looked_up(arguments[0], owner)
-        environ = getattr(owner, "attr", getattr(owner, "id", None)) == "environ"
-        return arguments[1] if found is None and environ and len(arguments) > 1 else found
-
-    def _joined(self, node: ast.BinOp, depth: int) -> str | None:
-        left, right = self.value(node.left, depth + 1), self.value(node.right, depth + 1)
-        if left is None or right is None:
-            return None
-        if isinstance(node.op, ast.Div):
-            return _path([left, right])
-        return _whole([left, right]) if isinstance(node.op, ast.Add) else None
-
-    def _formatted(self, node: ast.JoinedStr, depth: int) -> str | None:
-        pieces = [
-            self.value(part.value if isinstance(part, ast.FormattedValue) else part, depth + 1)
-            for part in node.values
-        ]
-        known = [piece for piece in pieces if piece is not None]
-        return _whole(known) if len(known) == len(pieces) else None
-
-    def _called(self, node: ast.Call, depth: int) -> str | None:
-        """`Path(x)`, `os.path.join(a, b)`, `expanduser(x)` and the like."""
+    def _call(self, node: ast.Call, depth: int) -> str | None:
+        """`Path(x)`, `os.path.join(a, b)`, `x.resolve()` and the like."""
         name = callee(node.func)
-        arguments = [self.value(argument, depth + 1) for argument in node.args]
-        if (
-            name in {"Path", "PurePath", "str", "abspath", "realpath", "fspath", "expandvars"}
-            and arguments
-        ):
+        arguments = [self.of(argument, depth + 1) for argument in node.args]
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if name in _OF_ARGUMENT and arguments:
             return arguments[0]
-        if name == "expanduser" and isinstance(node.func, ast.Attribute):
-            given = arguments[0] if arguments else self.value(node.func.value, depth + 1)
-            return expand_home(given, self.home) if given else None
         if name == "home" and not arguments:
             return self.home or "~"
-        if name in {"get", "getenv"} and arguments:
-            return self._asked_for(node.func, arguments)
-        known = [argument for argument in arguments if argument is not None]
-        if name in {"join", "joinpath"} and known and len(known) == len(arguments):
-            return self._glued(node, name, known, depth)
-        if name in {"resolve", "absolute", "as_posix"} and isinstance(node.func, ast.Attribute):
-            return self.value(node.func.value, depth + 1)
-        return None
-
-    def _glued(self, node: ast.Call, name: str, known: list[str], depth: int) -> str | None:
-        base = None
-        if name == "joinpath" and isinstance(node.func, ast.Attribute):
-            base = self.value(node.func.value, depth + 1)
-        return _path([base, *known])
+        if name == "join" and len(arguments) > 1:
+            return _joined(arguments)
+        if name == "joinpath":
+            return _joined([self.of(owner, depth + 1), *arguments])
+        return self.of(owner, depth + 1) if name in _OF_OWNER else None
 
 
-def _whole(pieces: list[str]) -> str | None:
-    """The pieces as one text, where it is not too long."""
-    return "".join(pieces) if sum(map(len, pieces)) <= LONGEST else None
+def _known(pieces: list[str | None]) -> list[str]:
+    """The pieces, where all are known and they are not too long together; else none."""
+    known = [piece for piece in pieces if piece is not None]
+    return known if len(known) == len(pieces) and sum(map(len, known)) <= LONGEST else []
 
 
-def _path(pieces: list[str | None]) -> str | None:
-    """The pieces as one path, where it is not too long; the first may be missing."""
-    if sum(len(piece) for piece in pieces if piece) > LONGEST:
-        return None
-    base = pieces[0]
-    for piece in pieces[1:]:
-        base = join(base, piece or "")
-    return base
+def _glued(pieces: list[str | None]) -> str | None:
+    return "".join(_known(pieces)) or None
 
 
-_MOST = 32
-"""Values of one variable that are followed."""
-
-Choices = dict[str, list[str]]
-
-
-def choices_of(nodes: Sequence[ast.AST], values: Values) -> Choices:
-    """Variables of loops over a written list, parameters of functions called by name, and what
-    is put together from them."""
-    functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
-    lists = _lists(nodes)
-    choices: Choices = {}
-    for node in nodes:
-        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.target, ast.Name):
-            _choose(choices, node.target.id, _texts(_items(node.iter, lists), values))
-        elif isinstance(node, ast.Call) and callee(node.func) in functions:
-            parameters = functions[callee(node.func)].args.args
-            for parameter, value in zip(parameters, node.args, strict=False):
-                _choose(choices, parameter.arg, _texts([value], values))
-    if choices:
-        for node in nodes:
-            _derive(node, choices, values)
-    return choices
-
-
-def _lists(nodes: Sequence[ast.AST]) -> Mapping[str, Sequence[ast.AST]]:
-    """Variables that hold a written list."""
-    return {
-        node.targets[0].id: node.value.elts
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.List | ast.Tuple)
-    }
-
-
-def _items(node: ast.AST, lists: Mapping[str, Sequence[ast.AST]]) -> Sequence[ast.AST]:
-    if isinstance(node, ast.Name):
-        return lists.get(node.id, ())
-    return node.elts if isinstance(node, ast.List | ast.Tuple) else ()
-
-
-def _texts(items: Iterable[ast.AST], values: Values) -> list[str]:
-    return [value for item in items if (value := values.value(item)) is not None]
-
-
-def _choose(choices: Choices, name: str, more: Sequence[str]) -> None:
-    known = choices.setdefault(name, [])
-    known.extend(more)
-    del known[_MOST:]
-
-
-def _derive(node: ast.AST, choices: Choices, values: Values) -> None:
-    """`path = folder / name` where `name` holds one value after the other."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-        return
-    target = node.targets[0].id
-    if target in values.names or target in choices:
-        return
-    found = several(node.value, choices, values, lambda: values.value(node.value))
-    if found:
-        choices[target] = found[:_MOST]
-
-
-def several(
-    node: ast.AST, choices: Choices, values: Values, ask: Callable[[], str | None]
-) -> list[str]:
-    """What an expression is for each value of a variable in it that holds several."""
-    found: list[str] = []
-    inside = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    for name in sorted(inside & choices.keys() - values.names.keys()):
-        for choice in choices[name]:
-            values.names[name] = choice
-            chosen = ask()
-            found.extend([chosen] if chosen else [])
-        values.names.pop(name, None)
-    return found
+def _joined(pieces: list[str | None]) -> str | None:
+    path: str | None = None
+    for piece in _known(pieces):
+        path = piece if path is None else join(path, piece)
+    return path

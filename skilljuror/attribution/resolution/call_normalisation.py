@@ -1,22 +1,24 @@
-"""What calls say in spellings of their own: Windows paths, names of other servers' tools."""
+"""Calls as other systems spell them: Windows paths, tools of other servers, typed text."""
 
 import re
 
 from skilljuror.attribution.paths import contains_any
 from skilljuror.models.events import EventKind
-from skilljuror.models.trajectory import Call
+from skilljuror.models.trajectory import ToolCall
 
-_WINDOWS = re.compile(
+_WINDOWS_PATH = re.compile(
     r"\b[A-Za-z]:\\\w|\\(?:\.claude|\.codex|\.agents?|\.gemini|\.github|skills)\\"
 )
-_SEPARATED = (":\\", "\\.", "\\skills\\")
+_SEPARATORS = (":\\", "\\.", "\\skills\\")
 """One of them stands in whatever that expression finds."""
-_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_WRITES = frozenset({"write", "create", "save", "put"})
-_EDITS = frozenset(
+_WINDOWS_HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WRITE_WORDS = frozenset({"write", "create", "save", "put"})
+_EDIT_WORDS = frozenset(
     {"edit", "replace", "update", "patch", "insert", "append", "delete", "remove", "move", "rename", "modify"}
 )  # fmt: skip
-_NAMES = frozenset({
+_LIST_WORDS = frozenset({
     "list",
     "ls",
     "tree",
@@ -27,62 +29,34 @@ _NAMES = frozenset({
     "metadata",
     "glob",
 })
-_READS = frozenset(
+_READ_WORDS = frozenset(
     {"read", "get", "view", "open", "cat", "fetch", "load", "show", "file", "files", "content",
      "contents", "resource", "text"}
 )  # fmt: skip
 
 
-_HOME = re.compile(r"\$\{?env:(?:USERPROFILE|HOME)\b\}?|%USERPROFILE%", re.IGNORECASE)
-
-
 def with_forward_slashes(command: str) -> str:
-    """A command with the paths of Windows written with slashes, and its name for the home folder."""
-    if "\\" in command and contains_any(command, _SEPARATED) and _WINDOWS.search(command):
-        return _HOME.sub("$HOME", command).replace("\\", "/")
+    """A command in which Windows paths have forward slashes and the home folder is `$HOME`; any
+    other command as it is."""
+    if "\\" in command and contains_any(command, _SEPARATORS) and _WINDOWS_PATH.search(command):
+        return _WINDOWS_HOME.sub("$HOME", command).replace("\\", "/")
     return command
 
 
-_SHELL = r"(?P<shell>(?:[\w./-]*/)?(?:ba|z|k|da)?sh|source|\.)"
-_FILE = r"(?P<file>[^\s()<>|;&]{1,500}|\"[^\"()<>|;&]{1,500}\"|'[^'()<>|;&]{1,500}')"
-_RUN_AS_TEXT = re.compile(
-    rf"(?<![\w./-]){_SHELL}[ \t]+(?:<\(|-[a-z]*c[ \t]+\"\$\()[ \t]*(?:cat[ \t]|<)[ \t]*{_FILE}[ \t]*\)\"?"
-)
-_SLURPED = re.compile(rf"\$\([ \t]*<[ \t]*{_FILE}[ \t]*\)")
-_ECHOED = re.compile(
-    r"\bwhile[ \t]+(?:IFS=\S*[ \t]+)?read(?:[ \t]+-\w+)*[ \t]+(?P<name>\w+)[ \t]*[;\n]\s*do\s+"
-    r"(?:echo|printf[ \t]+[\"']?[^\s\"']{0,40}%s\\n[\"']?)[ \t]+"
-    r"(?:\"[^\"\n]{0,80}\$\{?(?P=name)\}?[^\"\n]{0,80}\"|\$\{?(?P=name)\}?)\s*[;\n]\s*done\b"
-)
-"""A loop that prints every line it reads."""
-
-
-def simplified_command(command: str) -> str:
-    """A command with roundabout ways to run or print a file written the short way:
-    `bash <(cat a)` and `bash -c "$(cat a)"` as `bash a`, `$(<a)` as `$(cat a)`, a loop that reads
-    and echoes lines as `cat`."""
-    if "<(" in command or '"$(' in command:
-        command = _RUN_AS_TEXT.sub(r"\g<shell> \g<file>", command)
-    if "<" in command and "$(" in command:
-        command = _SLURPED.sub(r"$(cat \g<file>)", command)
-    if "while" in command and "read" in command:
-        command = _ECHOED.sub("cat", command)
-    return command
-
-
-def classify_tool(tool: str) -> tuple[EventKind, bool]:
-    """What a tool does with the paths it is given, and whether it answers with their text."""
-    words = {word.lower() for word in _NAME.findall(tool)}
-    if words & _WRITES:
+def classify_tool(name: str) -> tuple[EventKind, bool]:
+    """(what a tool of this name does with the paths it is given, whether it answers with their
+    text): `mcp__files__read_text_file` reads and shows, `lint_markdown` reads and does not."""
+    words = {word.lower() for word in _WORD.findall(name)}
+    if words & _WRITE_WORDS:
         return "write", False
-    if words & _EDITS:
+    if words & _EDIT_WORDS:
         return "edit", False
-    if words & _NAMES:
+    if words & _LIST_WORDS:
         return "list", False
-    return "read", bool(words & _READS)
+    return "read", bool(words & _READ_WORDS)
 
 
-def typed_text(call: Call) -> str:
-    """What a poll types into a running program, beside waiting for it."""
+def typed_text(call: ToolCall) -> str:
+    """What a call types into a program that is running; "" where it only waits for output."""
     given = call.arguments.get("chars")
     return given.strip() if isinstance(given, str) else ""

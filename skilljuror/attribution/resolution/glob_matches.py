@@ -1,4 +1,8 @@
-"""Files that a glob meant, told from what was printed: headings that name them, front matter."""
+"""Files that a glob matched, told from what was printed: headings that name them, front matter.
+
+Where no manifest says which files a bundle has, `cat */SKILL.md` and `for f in *.md; do echo "== $f";
+cat "$f"; done` name none; their output does.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,30 +13,32 @@ _HEADING = re.compile(
     r"[ \t]*(?:[#=*>+~_-]{1,12}|file|path)?:?[ \t]*(?P<path>[\w@./~+-]{2,300}\.\w{1,10})[ \t]*[#=*<+~_:-]{0,12}[ \t]*\Z",
     re.IGNORECASE,
 )
-_FRONT = re.compile(
+"""A line that is a path, with marks around it or none."""
+_FRONT_MATTER = re.compile(
     r"^---[ \t]*\r?\n(?:.*\n){0,20}?name:[ \t]*[\"']?([\w.:-]{1,100})", re.MULTILINE
 )
-_MOST = 400_000
-_WIDEST = 200
-"""Characters of a line that may be a heading."""
-_UP = 4
+_LONGEST_OUTPUT = 400_000
+"""Characters of an output that are searched."""
+_LONGEST_HEADING = 200
+_FOLDERS_UP = 4
 """Folders above the fixed part of a glob from which a heading may name a file."""
 
 
 def paths_in_headings(pattern: str, output: str) -> Iterator[str]:
     """Paths that fit a glob and that a heading in the output names."""
-    fixed = _fixed(pattern)
-    for line in output[:_MOST].splitlines():
-        heading = _HEADING.match(line) if "." in line and len(line) <= _WIDEST else None
-        found = _fitting(pattern, fixed, heading["path"]) if heading else None
-        if found is not None:
-            yield found
+    fixed = _fixed_part(pattern)
+    for line in output[:_LONGEST_OUTPUT].splitlines():
+        heading = _HEADING.match(line) if "." in line and len(line) <= _LONGEST_HEADING else None
+        path = _fitting(pattern, fixed, heading["path"]) if heading else None
+        if path is not None:
+            yield path
 
 
 def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
     """Places of a SKILL.md that fit a glob, where the output shows the front matter of one."""
-    names = _FRONT.findall(output[:_MOST]) if "\nname:" in output[:_MOST] else []
-    fixed = _fixed(pattern)
+    text = output[:_LONGEST_OUTPUT]
+    names = _FRONT_MATTER.findall(text) if "\nname:" in text else []
+    fixed = _fixed_part(pattern)
     for name in dict.fromkeys(["", *names] if names else []):
         folder = join(fixed, name.rpartition(":")[2]) if name else fixed
         path = join(folder, "SKILL.md")
@@ -40,7 +46,7 @@ def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
             yield path
 
 
-def _fixed(pattern: str) -> str:
+def _fixed_part(pattern: str) -> str:
     """The folder before the first wildcard."""
     parts = pattern.split("/")
     at = next((at for at, part in enumerate(parts) if is_glob(part)), len(parts))
@@ -48,15 +54,15 @@ def _fixed(pattern: str) -> str:
 
 
 def _fitting(pattern: str, fixed: str, path: str) -> str | None:
-    """A path, or the end of one, seen from a folder above the glob's files."""
+    """The path of a heading, as seen from the fixed part of a glob or a folder above it."""
     if absolute(path):
         return path if glob_match(pattern, path) else None
-    base = fixed
-    for _ in range(_UP):
-        full = join(base, path)
+    folder = fixed
+    for _ in range(_FOLDERS_UP):
+        full = join(folder, path)
         if glob_match(pattern, full):
             return full
-        base = folder_of(base)
-        if not base:
+        folder = folder_of(folder)
+        if not folder:
             break
     return None

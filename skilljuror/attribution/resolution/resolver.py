@@ -1,43 +1,40 @@
-"""A call -> the accesses its arguments ask for, resolved to resources (the command witness)."""
+"""A call -> the accesses that its arguments ask for, resolved to resources (the command witness)."""
 
 import re
-from collections import ChainMap
 from collections.abc import Iterator
-from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from skilljuror.attribution.accesses.file_access import UNCERTAIN, Access
-from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
-from skilljuror.attribution.classes import class_of
+from skilljuror.attribution.accesses.line_selection import LineSelection
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.commands.quoted_paths import quoted_accesses
-from skilljuror.attribution.paths import expand_home, folder_of, glob_match, is_glob, join
-from skilljuror.attribution.python.file_accesses import imports_by_script, python_accesses
+from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join, name_of
+from skilljuror.attribution.python.file_accesses import accesses_of_script, python_accesses
 from skilljuror.attribution.resolution.call_normalisation import (
     classify_tool,
-    simplified_command,
     typed_text,
     with_forward_slashes,
 )
 from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
-from skilljuror.attribution.shell.expansion import Environment, Value, Word
-from skilljuror.attribution.shell.reader import ShellReader, read_shell
+from skilljuror.attribution.shell.expansion import Environment
+from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.wrappers import unwrap
-from skilljuror.models.trajectory import Call
+from skilljuror.models.events import EventKind
+from skilljuror.models.trajectory import ToolCall
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
                    "relative_path")  # fmt: skip
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
-_PATH_IN_OUTPUT = re.compile(r"[\w@./~+-]{3,500}")
-_SKILL_FOLDERS = ("SKILL_DIR", "SKILL_ROOT", "SKILL_PATH", "SKILL_HOME", "CLAUDE_SKILL_DIR")
-_NO_BUNDLE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)(?:/|$)")
+_LONGEST_PATH = 1000
+_NO_RESOURCE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)(?:/|$)")
+"""What tools put into a bundle."""
 
 
 class ResolvedAccess(Struct, frozen=True, gc=False):
@@ -55,69 +52,56 @@ class ResolvedAccess(Struct, frozen=True, gc=False):
 
 
 class AccessResolver(Struct):
-    """Reads calls one after the other: scripts and copies made earlier are remembered."""
+    """Resolves calls one after the other: scripts and copies made earlier are remembered."""
 
     catalog: SkillCatalog
     cwd: str | None
     home: str | None
     copies: FileCopies
-    """Copies of bundled files, and links to them."""
     keeps_folder: bool = False
     """The agent's shell lives on between calls, and its folder with it."""
     scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
-    """Path of a script an agent wrote -> what it touches when it runs."""
-    here: dict[str, str] = field(default_factory=dict)
+    """Path of a script that the agent wrote -> what it touches when it runs."""
+    shell_folders: dict[str, str] = field(default_factory=dict)
     """Agent -> the folder inside a bundle to which its shell has moved."""
-    folders: dict[str, bool] = field(default_factory=dict)
+    inside: dict[str, bool] = field(default_factory=dict)
     """Folder -> whether it lies in a bundle, as far as asked."""
-
-    asked: tuple[str, str] | None = None
-    """The glob and the output that were asked about last."""
-    answer: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
-    """What was found then."""
+    last_glob: tuple[str, str, tuple[str, ...]] = ("", "", ())
+    """The glob and the output that were matched last, and what fitted: a command may hold the same
+    glob many times."""
 
     def resolve_call(
-        self, call: Call, agent: str, shown: str
+        self, call: ToolCall, agent: str, output: str
     ) -> tuple[list[ResolvedAccess], list[Access]]:
-        """The claims of a call that printed `shown`, in order, and all its accesses."""
-        accesses = [self._settled(one) for one in self._accesses(call, agent)]
-        if "Shell cwd was reset to" in shown[-500:]:
-            self.here.pop(agent, None)
-        return self.resolve(accesses, shown), accesses
+        """The resolved accesses of a call that printed `output`, in order, and all its accesses."""
+        accesses = self._accesses(call, agent)
+        if "Shell cwd was reset to" in output[-500:]:
+            self.shell_folders.pop(agent, None)
+        return self.resolve(accesses, output), accesses
 
-    def resolve(self, accesses: list[Access], shown: str) -> list[ResolvedAccess]:
-        """The claims of a call whose accesses are known already."""
-        resolved_accesses: list[ResolvedAccess] = []
-        for at, given in enumerate(accesses):
-            access = accesses[at] = self.copies.through(given)
-            for location in self._locations(access, shown):
-                resolved_accesses.append(
-                    ResolvedAccess(_as_listing(access, location), location, len(resolved_accesses))
-                )
+    def resolve(self, accesses: list[Access], output: str) -> list[ResolvedAccess]:
+        """The accesses of a call that are resources; what they write and copy is remembered."""
+        resolved: list[ResolvedAccess] = []
+        for access in accesses:
+            for location in self._locations(access, output):
+                listing = location.folder and access.kind == "read"
+                one = replace(access, kind="list") if listing else access
+                resolved.append(ResolvedAccess(one, location, len(resolved)))
             if access.kind == "exec":
-                resolved_accesses.extend(self._indirect(access, len(resolved_accesses)))
+                resolved.extend(self._run(access, len(resolved)))
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
-                resolved_accesses.extend(self._mentions(access, len(resolved_accesses)))
-        return resolved_accesses
+                resolved.extend(self._mentions(access, len(resolved)))
+        return resolved
 
-    def _settled(self, access: Access) -> Access:
-        """Which of the files that a listing gave were chosen, the names in the output tell where
-        no manifest does."""
-        if (
-            access.needs_evidence
-            and access.glob
-            and access.via == "shell"
-            and not self.catalog.known
-        ):
-            return replace(access, needs_evidence=False, bundle_files_only=True)
-        return _unproven(access)
+    # From a call to its accesses.
 
-    def _accesses(self, call: Call, agent: str) -> list[Access]:
+    def _accesses(self, call: ToolCall, agent: str) -> list[Access]:
         if call.action in {"shell", "python"}:
             return self._command(call, agent)
         if call.action == "poll":
-            return self._typed(call)
+            text = typed_text(call)
+            return self._shell(text, self._folder(call)) if self._relevant(text, None) else []
         patch = call.written or str(call.arguments.get("input", ""))
         if call.action in {"edit", "other"} and "*** Begin Patch" in patch:
             return patch_accesses(patch, call.workdir or self.cwd)
@@ -125,233 +109,192 @@ class AccessResolver(Struct):
             return self._file_tool(call)
         return self._unknown_tool(call) if call.action == "other" else []
 
-    def _file_tool(self, call: Call) -> list[Access]:
-        """A read or a listing counts only in a bundle; a search or a write may reach further."""
-        if call.action in {"read", "list"}:
-            named = self._relevant(f"{call.path} {call.pattern}", self._folder(call))
-            return [self._tool(call)] if named else []
-        return [self._tool(call)]
-
-    def _command(self, call: Call, agent: str) -> list[Access]:
+    def _command(self, call: ToolCall, agent: str) -> list[Access]:
+        """What a command or a Python text touches; nothing where neither it nor its folder has to
+        do with a skill."""
         text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
-        folder = self._folder(call) if call.workdir else self.here.get(agent, self.cwd)
+        folder = self._folder(call) if call.workdir else self.shell_folders.get(agent, self.cwd)
         if not self._relevant(text, folder):
             return []
         if call.action == "python":
             return python_accesses(text, folder, self.home, echoes=True)
-        environment = Environment(folder, self.home, ChainMap(self._variables()))
-        commands = ShellReader(environment).read(simplified_command(text))
-        self._moved(agent, environment.cwd)
+        return self._shell(text, folder, agent)
+
+    def _shell(self, text: str, folder: str | None, agent: str | None = None) -> list[Access]:
+        """What a shell text touches; with an agent, the folder where its shell ends is kept."""
+        environment = Environment(folder, self.home)
+        commands = ShellReader(environment).read(text)
+        if agent is not None:
+            self._keep_folder(agent, environment.cwd)
         return command_accesses(list(unwrap(commands, self.home)), self.home)
 
-    def _typed(self, call: Call) -> list[Access]:
-        """What is typed into a shell that is running already."""
-        text = typed_text(call)
-        if not text or not self._relevant(text, None):
-            return []
-        commands = unwrap(read_shell(text, self._folder(call), self.home), self.home)
-        return command_accesses(list(commands), self.home)
-
-    def _variables(self) -> dict[str, Value]:
-        """Variables that agents set for their shells; one that names the skill's folder means the
-        only skill whose folder is known."""
-        folder = next(iter(self.catalog.folders)) if len(self.catalog.folders) == 1 else None
-        own = dict.fromkeys(_SKILL_FOLDERS, (Word(folder),)) if folder else {}
-        return {**own, **self._agent_folders()}
-
-    def _agent_folders(self) -> dict[str, Value]:
-        if not self.home:
-            return {}
-        folders = {"CODEX_HOME": ".codex", "CLAUDE_CONFIG_DIR": ".claude", "GEMINI_DIR": ".gemini"}
-        known = {name: f"{self.home}/{folder}" for name, folder in folders.items()}
-        if self.cwd:
-            known["CLAUDE_PROJECT_DIR"] = self.cwd
-        return {name: (Word(folder),) for name, folder in known.items()}
-
-    def _moved(self, agent: str, folder: str | None) -> None:
+    def _keep_folder(self, agent: str, folder: str | None) -> None:
         """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
-        if folder is not None and self.keeps_folder and self._inside(folder):
-            self.here[agent] = folder
+        if folder is not None and self.keeps_folder and self._is_inside(folder):
+            self.shell_folders[agent] = folder
         else:
-            self.here.pop(agent, None)
+            self.shell_folders.pop(agent, None)
 
-    def _folder(self, call: Call) -> str | None:
+    def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
             return join(self.cwd, expand_home(call.workdir, self.home))
         return self.cwd
 
     def _relevant(self, text: str, folder: str | None) -> bool:
-        if self.catalog.named_in(text):
-            return True
-        if folder and self._inside(folder):
+        """Whether a text may name a resource, a copy, or a script that touches one."""
+        if not text:
+            return False
+        if self.catalog.named_in(text) or (folder and self._is_inside(folder)):
             return True
         if any(name in text for name in self.copies.names()):
             return True
-        return any(path.rpartition("/")[2] in text for path in self.scripts)
+        return any(name_of(path) in text for path in self.scripts)
 
-    def _inside(self, folder: str) -> bool:
+    def _is_inside(self, folder: str) -> bool:
         """Whether a folder lies in a bundle."""
-        if folder not in self.folders:
-            self.folders[folder] = self.catalog.locate(folder + "/x") is not None
-        return self.folders[folder]
+        if folder not in self.inside:
+            self.inside[folder] = self.catalog.locate(folder + "/x") is not None
+        return self.inside[folder]
 
-    def _tool(self, call: Call) -> Access:
-        kind = "list" if _names_only(call) else call.action
+    def _file_tool(self, call: ToolCall) -> list[Access]:
+        """The path of a file tool. A read or a listing counts only in a bundle; a search or a write
+        may reach further."""
         folder = self._folder(call)
+        named = self._relevant(f"{call.path} {call.pattern}", folder)
+        if call.action in {"read", "list"} and not named:
+            return []
         path = join(folder, expand_home(call.path or ".", self.home))
-        if kind == "list" and call.pattern:
-            path, inner = join(path, call.pattern), call.pattern
-            return Access(path, "list", "read-tool", glob=True, text=f"{call.name} {inner}")
-        selection = LineSelection()
-        if call.start is not None or call.count is not None:
-            start = call.start or 1
-            selection = LineSelection(
-                ranges=((start, start + call.count - 1 if call.count else None),)
-            )
-        return Access(
-            path,
-            kind,  # type: ignore[arg-type]
-            "read-tool",
-            selection=selection.filtered() if kind == "search" else selection,
-            glob=kind == "search" and is_glob(path),
-            text=f"{call.name} {call.path or call.pattern or ''}",
-            written=call.written,
-        )
+        text = f"{call.name} {call.path or call.pattern or ''}"
+        if call.action == "list" or _prints_names_only(call):
+            if not call.pattern:
+                return [Access(path, "list", "read-tool", text=text)]
+            path = join(path, call.pattern)
+            return [
+                Access(path, "list", "read-tool", glob=True, text=f"{call.name} {call.pattern}")
+            ]
+        if call.action == "search":
+            lines = LineSelection().filtered()
+            return [Access(path, "search", "read-tool", lines, glob=is_glob(path), text=text)]
+        start = call.start or 1
+        end = start + call.count - 1 if call.count else None
+        lines = LineSelection(((start, end),))
+        kind: EventKind = "edit"
+        if call.action in {"read", "write"}:
+            kind = "read" if call.action == "read" else "write"
+        return [Access(path, kind, "read-tool", lines, text=text, written=call.written)]
 
-    def _unknown_tool(self, call: Call) -> list[Access]:
-        """A tool nobody here knows, given paths: its name tells what it does with them."""
-        given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
+    def _unknown_tool(self, call: ToolCall) -> list[Access]:
+        """The paths that a tool nobody here knows is given; its name tells what it does with them."""
         several = call.arguments.get("paths") or call.arguments.get("include")
-        values = [*given, *(several if isinstance(several, list) else ())]
+        given = [call.arguments.get(name) for name in _PATH_ARGUMENTS]
         kind, shown = classify_tool(call.name)
-        found: dict[str, Access] = {}
-        for value in values:
-            if isinstance(value, str) and 0 < len(value) < 1000:
+        accesses: dict[str, Access] = {}
+        for value in [*given, *(several if isinstance(several, list) else ())]:
+            if isinstance(value, str) and 0 < len(value) < _LONGEST_PATH:
                 path = join(self.cwd, expand_home(value.removeprefix("file://"), self.home))
-                text = f"{call.name} {value}"
                 access = Access(
-                    path, kind, "read-tool", bundle_files_only=kind == "read", text=text
-                )
-                selection = _head_selection(call.arguments) if kind == "read" else access.selection
-                found.setdefault(
-                    path, replace(access, glob=is_glob(path), shown=shown, selection=selection)
-                )
-        return list(found.values())
+                    path, kind, "read-tool", shown=shown, glob=is_glob(path),
+                    bundle_files_only=kind == "read", text=f"{call.name} {value}",
+                )  # fmt: skip
+                accesses.setdefault(path, access)
+        return list(accesses.values())
 
-    def _locations(self, access: Access, shown: str) -> list[ResourceLocation]:
+    # From an access to resources.
+
+    def _locations(self, access: Access, output: str) -> list[ResourceLocation]:
         path = access.path
-        if not path or len(path) > 1000 or "\n" in path:
+        if not path or len(path) > _LONGEST_PATH or "\n" in path:
             return []
         if "\0" in path:
-            return self._possible(access) if access.needs_evidence else self._by_suffix(access)
-        if access.glob or (is_glob(path) and access.kind != "list"):
-            return self._globbed(access, shown)
-        location = self.catalog.locate(path)
-        if location is None and access.kind in {"read", "search"}:
-            location = self.copies.locate(path)
-        elif location is None and self.copies.links:
-            location = self.copies.linked(path)
+            end = path.rpartition("\0")[2].strip("/")
+            location = self.catalog.locate(end) or self.catalog.by_suffix(end)
+        elif access.kind == "list" and access.glob:
+            return self._listed(path)
+        elif access.kind != "list" and (access.glob or is_glob(path)):
+            return self._globbed(access, output)
+        else:
+            location = self.catalog.locate(path)
+            if location is None and access.kind in {"read", "search"}:
+                location = self.copies.locate(path)
         if location is None or not self._acceptable(access, location):
             return []
-        return [self._opened(location) if access.kind == "list" else location]
+        return [self._as_folder(location) if access.kind == "list" else location]
 
-    def _opened(self, location: ResourceLocation) -> ResourceLocation:
+    def _as_folder(self, location: ResourceLocation) -> ResourceLocation:
         """What is listed and has no ending is a folder, unless a file of that name is known."""
-        ending = "." in location.resource.rpartition("/")[2]
+        ending = "." in name_of(location.resource)
         if location.folder or ending or self.catalog.has(location.skill, location.resource):
             return location
         return replace(location, folder=True)
 
-    def _by_suffix(self, access: Access) -> list[ResourceLocation]:
-        """`$UNKNOWN/scripts/x.py`: the one resource that ends like this."""
-        location = self.catalog.by_suffix(access.path.rpartition("\0")[2].strip("/"))
-        return [location] if location and self._acceptable(access, location) else []
-
-    def _possible(self, access: Access) -> list[ResourceLocation]:
-        """`known/$UNKNOWN`: everything below, for the output to choose from."""
-        return self.catalog.expand(re.sub(r"\0+", "**", access.path))
-
     def _acceptable(self, access: Access, location: ResourceLocation) -> bool:
-        if _NO_BUNDLE.search(location.resource):
+        """Whether such an access to such a place is one to a resource."""
+        if _NO_RESOURCE.search(location.resource):
             return False
         if location.folder and access.kind not in {"list", "search"}:
             return access.kind == "read" and access.via == "read-tool"
+        known = self.catalog.has(location.skill, location.resource)
         if access.kind == "import":
-            return self._importable(access, location)
+            return known or (not self.catalog.known and access.note != UNCERTAIN)
         if access.bundle_files_only:
-            return self._is_file(location) and not self._copied_code(access, location)
+            named_as_file = "." in name_of(location.resource)[1:]
+            return known if self.catalog.known else named_as_file
         return True
 
-    def _importable(self, access: Access, location: ResourceLocation) -> bool:
-        if self.catalog.has(location.skill, location.resource):
-            return True
-        return not self.catalog.known and access.note != UNCERTAIN
+    def _listed(self, pattern: str) -> list[ResourceLocation]:
+        """A listing by a glob is aimed at the bundle in which its fixed beginning lies."""
+        parts = pattern.split("/")
+        fixed = next((at for at, part in enumerate(parts) if is_glob(part)), len(parts))
+        location = self.catalog.locate("/".join(parts[:fixed]))
+        return [replace(location, resource=".", folder=True)] if location and location.skill else []
 
-    def _is_file(self, location: ResourceLocation) -> bool:
-        if self.catalog.known:
-            return self.catalog.has(location.skill, location.resource)
-        return "." in location.resource.rpartition("/")[2][1:]
-
-    @staticmethod
-    def _copied_code(access: Access, location: ResourceLocation) -> bool:
-        return access.note == "copied" and class_of(location.resource) == "code"
-
-    def _globbed(self, access: Access, shown: str) -> list[ResourceLocation]:
-        if access.kind == "list":
-            return self._listed(access)
-        named_only = access.bundle_files_only and access.via == "shell" and not self.catalog.known
-        found = [] if named_only else self.catalog.expand(access.path)
-        names = {(place.skill, place.resource) for place in found}
+    def _globbed(self, access: Access, output: str) -> list[ResourceLocation]:
+        """The files that a glob fits: those of the manifest, else those known so far and those that
+        the output names. Of files chosen by another program only the latter count."""
+        if self.catalog.known or not access.needs_evidence:
+            found = self.catalog.expand(access.path)
+        else:
+            found = []
         if self.catalog.known:
             return found
-        shown_paths, skills = self._shown_paths(access.path, shown)
-        for path in sorted(shown_paths | skills):
+        keys = {(place.skill, place.resource) for place in found}
+        for path in self._named_in_output(access.path, output):
             place = self.catalog.locate(path)
-            if place and path in skills and place.resource != "SKILL.md":
-                continue
-            if place and not place.folder and (place.skill, place.resource) not in names:
+            if place and not place.folder and (place.skill, place.resource) not in keys:
+                keys.add((place.skill, place.resource))
                 found.append(place)
         return found
 
-    def _shown_paths(self, pattern: str, shown: str) -> tuple[set[str], set[str]]:
-        """(paths that fit a glob, places of a SKILL.md that do) in an output; the last ones stay,
-        for a command may hold the same glob many times."""
-        if self.asked != (pattern, shown):
-            written = (join(self.cwd, path) for path in _PATH_IN_OUTPUT.findall(shown[:200_000]))
-            fitting = {path for path in written if glob_match(pattern, path)}
-            skills = set(paths_by_front_matter(pattern, shown))
-            self.asked = pattern, shown
-            self.answer = fitting.union(paths_in_headings(pattern, shown)), skills
-        return self.answer
+    def _named_in_output(self, pattern: str, output: str) -> tuple[str, ...]:
+        """Paths that fit a glob and that an output names by headings, or by a front matter."""
+        if self.last_glob[:2] != (pattern, output):
+            roots = [
+                path
+                for path in paths_by_front_matter(pattern, output)
+                if (place := self.catalog.locate(path)) and place.resource == "SKILL.md"
+            ]
+            named = {*paths_in_headings(pattern, output), *roots}
+            self.last_glob = pattern, output, tuple(sorted(named))
+        return self.last_glob[2]
 
-    def _listed(self, access: Access) -> list[ResourceLocation]:
-        """A glob aimed at one bundle: its fixed beginning lies inside it."""
-        fixed = []
-        for part in access.path.split("/"):
-            if is_glob(part):
-                break
-            fixed.append(part)
-        location = self.catalog.locate("/".join(fixed))
-        return [replace(location, resource=".", folder=True)] if location and location.skill else []
+    # What earlier calls wrote and copied.
 
-    def _indirect(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
-        """Running a script that was written or copied earlier."""
+    def _run(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
+        """What running a script touches that was written or copied earlier."""
         for resolved in self.scripts.get(access.path, ()):
+            lines, shown = resolved.access.selection, resolved.access.shown
             used = replace(
                 resolved.access,
-                selection=resolved.access.selection
-                if access.selection.whole
-                else resolved.access.selection.filtered(),
-                shown=resolved.access.shown and access.shown,
+                selection=lines if access.selection.whole else lines.filtered(),
+                shown=shown and access.shown,
                 text=access.text,
                 note=f"run of {access.path}",
             )
             yield replace(resolved, access=used, order=order)
         location = self.copies.locate(access.path)
-        if location and not location.folder and not self.copies.linked(access.path):
-            yield ResolvedAccess(
-                replace(access, kind="import", note="a copy of it was run"), location, order
-            )
+        if location and not location.folder:
+            ran = replace(access, kind="import", note="a copy of it was run")
+            yield ResolvedAccess(ran, location, order)
 
     def _mentions(self, access: Access, order: int) -> Iterator[ResolvedAccess]:
         """Modules named in code that is written and not run yet."""
@@ -361,62 +304,30 @@ class AccessResolver(Struct):
                 yield replace(resolved, access=named, order=order)
 
     def _remember(self, access: Access) -> None:
-        """What a written file will touch when it runs, and what a copy was made from."""
+        """What a copy was made from, and what a script will touch when it runs."""
         if access.source:
-            link = access.note == "link"
-            self.copies.add(
-                access.path, access.source, self.cwd, link=link, selection=access.selection
-            )
+            self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
-            self._authored(access)
+            touched = self._accesses_of_script(access.written[:MAX_COMMAND], access.path)
+            places = [(one, place) for one in touched for place in self._locations(one, "")]
+            if places:
+                self.scripts[access.path] = [
+                    ResolvedAccess(one, place, order) for order, (one, place) in enumerate(places)
+                ]
 
-    def _authored(self, access: Access) -> None:
-        """Remember what a script will touch when it runs."""
-        text = (access.written or "")[:MAX_COMMAND]
-        suffix = access.path.rpartition(".")[2]
-        if suffix in {"sh", "bash"}:
-            commands = read_shell(text, self.cwd, self.home)
-            touched = command_accesses(list(unwrap(commands, self.home)), self.home)
-        elif suffix == "py":
-            touched = imports_by_script(text, access.path, self.home)
-        elif suffix in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
-            touched = quoted_accesses(text, folder_of(access.path) or None, self.home)
-        else:
-            return
-        resolved_accesses: list[ResolvedAccess] = []
-        for one in touched:
-            for location in self._locations(one, ""):
-                resolved_accesses.append(ResolvedAccess(one, location, len(resolved_accesses)))
-        if resolved_accesses:
-            self.scripts[access.path] = resolved_accesses
+    def _accesses_of_script(self, text: str, path: str) -> list[Access]:
+        ending = path.rpartition(".")[2]
+        if ending in {"sh", "bash"}:
+            return self._shell(text, self.cwd)
+        if ending == "py":
+            return accesses_of_script(text, path, self.home)
+        if ending in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
+            return quoted_accesses(text, folder_of(path) or None, self.home)
+        return []
 
 
-def _head_selection(arguments: dict[str, Any]) -> LineSelection:
-    """`head: 5`, as tools of other servers ask for the beginning of a file."""
-    head = arguments.get("head")
-    return WHOLE_FILE.head(head) if isinstance(head, int) and head > 0 else WHOLE_FILE
-
-
-def _as_listing(access: Access, location: ResourceLocation) -> Access:
-    """A file tool that is given a folder lists it."""
-    if location.folder and access.kind == "read":
-        return replace(access, kind="list")
-    return access
-
-
-def _unproven(access: Access) -> Access:
-    """A read of a path whose end is not known needs the output as a proof."""
-    unknown = "\0" in access.path and not access.path.startswith("\0")
-    if (
-        unknown
-        and access.kind in {"read", "search"}
-        and access.path.rpartition("\0")[2].count("/") == 0
-    ):
-        return replace(access, needs_evidence=True)
-    return access
-
-
-def _names_only(call: Call) -> bool:
-    """Whether a search tool prints the names of files and no lines; Claude Code's does by default."""
+def _prints_names_only(call: ToolCall) -> bool:
+    """Whether a search prints the names of files and no lines, as Claude Code's Grep does unless
+    asked otherwise."""
     mode = call.arguments.get("output_mode", "content" if call.name != "Grep" else None)
     return call.action == "search" and mode != "content"

@@ -1,4 +1,8 @@
-"""Names of resources that a log shows without their text: listings, and links in a SKILL.md."""
+"""Names of resources that a log shows without their text: listings, and links in a SKILL.md.
+
+Globs and paths that begin with an unknown variable are matched against these names where no
+manifest has them.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,26 +13,24 @@ from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
 _LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
 _FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
 """The name of a file, and not the last word of a sentence."""
-_MAX_LINES = 3000
-_MAX_TEXT = 200_000
+_MOST_LINES = 3000
+_LONGEST_TEXT = 200_000
 
 
 def learn_listed_names(output: str, folder: str, catalog: SkillCatalog) -> None:
-    """Files that `ls`, `ls -R` or `find` of a folder printed."""
+    """Add the files that `ls`, `ls -R` or `find` of a folder printed."""
     for path in _listed(output, folder):
         location = catalog.locate(path)
-        if (
-            location
-            and location.skill
-            and not location.folder
-            and "." in name_of(location.resource)
-        ):
+        if location is None or not location.skill or location.folder:
+            continue
+        if "." in name_of(location.resource):
             catalog.add_name(location.skill, location.resource)
 
 
 def _listed(output: str, folder: str) -> Iterator[str]:
+    """The paths in a listing; a line `sub:` begins that of another folder."""
     base = folder
-    for line in output.splitlines()[:_MAX_LINES]:
+    for line in output.splitlines()[:_MOST_LINES]:
         entry = line.strip()
         if entry.endswith(":") and "/" in entry:
             base = join(folder, entry[:-1])
@@ -39,8 +41,8 @@ def _listed(output: str, folder: str) -> Iterator[str]:
 
 
 def learn_linked_names(text: str, skill: str, catalog: SkillCatalog) -> None:
-    """Files that a SKILL.md names."""
-    lines = [line for line in text[:_MAX_TEXT].split("\n") if "." in line and _may_link(line)]
+    """Add the files that the text of a skill's SKILL.md names."""
+    lines = [line for line in text[:_LONGEST_TEXT].split("\n") if "." in line and _may_link(line)]
     words = {word for line in lines for word in line.split() if "." in word and _may_link(word)}
     for path in sorted({path for word in words for path in _LINK.findall(word)}):
         if "/" in path or path.endswith(".md"):

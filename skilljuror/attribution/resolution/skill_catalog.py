@@ -1,12 +1,12 @@
-"""Where the skills lie: from any path an agent may write to (skill, resource)."""
+"""Where the skills of a run lie: from any path an agent may write to (skill, resource)."""
 
 import re
 from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from skilljuror.attribution.classes import is_root
-from skilljuror.attribution.paths import contains_any, glob_fits, glob_match, is_glob, normalised
+from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
+from skilljuror.models.resource_class import is_root
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
@@ -18,24 +18,14 @@ _KNOWN_ROOT = re.compile(
     r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
 """Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
-_NEEDLES = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patch")
-_SIGNS = ("skill", "SKILL", "Begin Patch")
-"""One of them stands in whatever holds one of those."""
-_HEAD = 3
-"""Characters of a folder's name that are looked up before the names are."""
-_BUNDLED = "/skills/.system"
-BUNDLE_FOLDERS = frozenset({
-    "references",
-    "reference",
-    "scripts",
-    "assets",
-    "templates",
-    "steps",
-    "examples",
-    "docs",
-    "resources",
-})
-"""Folders of a bundle, that somebody writes straight under the root by mistake."""
+_PATH_SIGNS = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patch")
+"""One of them stands in any text that names a path below a root that need not be known."""
+_OWN_SKILLS = "/skills/.system"
+"""Where Codex keeps skills of its own."""
+BUNDLE_FOLDERS = frozenset(
+    {"references", "reference", "scripts", "assets", "templates", "steps", "examples", "docs", "resources"}
+)  # fmt: skip
+"""Usual folders of a bundle; agents write them straight under the root by mistake."""
 
 
 class ResourceLocation(Struct, frozen=True, gc=False):
@@ -52,43 +42,44 @@ class ResourceLocation(Struct, frozen=True, gc=False):
 
 
 def bare_skill_name(skill: str) -> str:
-    """The part of a skill's name after its plugin."""
+    """The name of a skill without its plugin: `books:ledger` -> `ledger`."""
     return skill.rpartition(":")[2]
 
 
 class SkillCatalog(Struct):
-    """Everything known about where skills lie and which resources they have."""
+    """Everything known about where skills lie and which resources they have.
+
+    "Bare name" is the name of a skill without its plugin.
+    """
 
     closed: bool = False
     """Only the listed roots count: the log shows where every offered skill lies."""
     known: bool = False
     """The resources are those of the manifest, and no others."""
     roots: dict[str, None] = field(default_factory=dict)
+    """Folders that hold skills, in order of discovery."""
     folders: dict[str, str] = field(default_factory=dict)
     """Folder of a skill -> its name as offered."""
     folder_names: dict[str, None] = field(default_factory=dict)
     """Names of these folders, each with the slash before it."""
-    folder_heads: set[str] = field(default_factory=set)
-    """How these names begin; "" where one is shorter than that."""
     names: dict[str, str] = field(default_factory=dict)
-    """Tail of a name -> the name as offered."""
+    """Bare name -> the name as offered."""
     bundled: set[str] = field(default_factory=set)
-    """Tails of the agent's own skills."""
+    """Bare names of the agent's own skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Tail of a skill -> lower-case path -> path."""
+    """Bare name -> lower-case path -> path."""
     mentioned: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Tail of a skill -> paths that a listing or a text named and nobody has opened yet."""
+    """Bare name -> paths that a listing or a text named and nobody has opened yet."""
 
     def add_skill(self, name: str, folder: str | None = None, *, bundled: bool = False) -> None:
         """Add a skill, and where it lies if that is known."""
-        tail = bare_skill_name(name)
-        if ":" in name or tail not in self.names:
-            self.names[tail] = name
+        bare = bare_skill_name(name)
+        if ":" in name or bare not in self.names:
+            self.names[bare] = name
         if bundled:
-            self.bundled.add(tail)
+            self.bundled.add(bare)
         if folder:
-            folder = normalised(folder)
-            self._add_folder(folder, name)
+            self._add_folder(normalised(folder), name)
 
     def add_root(self, root: str) -> None:
         """Add a folder that holds skills."""
@@ -101,24 +92,22 @@ class SkillCatalog(Struct):
         self.resources.setdefault(bare_skill_name(skill), {}).setdefault(path.lower(), path)
 
     def add_folder(self, path: str, location: ResourceLocation) -> None:
-        """A path that was understood shows where its skill lies."""
+        """Learn from a path and what it means where its skill lies."""
         if location.resource == ".":
-            folder, found = path, bool(location.skill)
+            folder = path if location.skill else ""
         else:
-            folder = path[: -len(location.resource) - 1]
-            found = path.endswith("/" + location.resource)
-        if found and folder:
+            ends = path.endswith("/" + location.resource)
+            folder = path[: -len(location.resource) - 1] if ends else ""
+        if folder:
             self._add_folder(folder, location.skill)
 
     def _add_folder(self, folder: str, skill: str) -> None:
         if folder not in self.folders:
             self.folders[folder] = skill
-            name = folder.rpartition("/")[2]
-            self.folder_names.setdefault("/" + name)
-            self.folder_heads.add(name[:_HEAD] if len(name) >= _HEAD else "")
+            self.folder_names.setdefault("/" + name_of(folder))
 
     def add_name(self, skill: str, path: str) -> None:
-        """A file that a listing or the skill's own text names: globs may mean it."""
+        """Add a file that a listing or the skill's own text names: globs may mean it."""
         self.mentioned.setdefault(bare_skill_name(skill), {}).setdefault(path)
 
     def has(self, skill: str, path: str) -> bool:
@@ -132,15 +121,15 @@ class SkillCatalog(Struct):
         if folder is not None:
             skill = self.folders[folder]
             skill = self.names.get(skill, skill)
-            return self._location(skill, path[len(folder) + 1 :], bundled=_BUNDLED in folder)
+            return self._location(skill, path[len(folder) + 1 :], bundled=_OWN_SKILLS in folder)
         for root in self.roots:
             if path.startswith(root + "/"):
                 return self._under_root(path[len(root) + 1 :], root)
-        found = _KNOWN_ROOT.match(path) if "skill" in path else None
-        if found and found[2]:
-            first = found[2].partition("/")[0]
+        match = _KNOWN_ROOT.match(path) if "skill" in path else None
+        if match and match[2]:
+            first = match[2].partition("/")[0]
             if not self.closed or first in self.names:
-                return self._under_root(found[2], found[1])
+                return self._under_root(match[2], match[1])
         return None
 
     def _skill_folder(self, path: str) -> str | None:
@@ -151,35 +140,34 @@ class SkillCatalog(Struct):
             path = path.rpartition("/")[0]
         return None
 
-    def _under_root(self, rest: str, root: str) -> ResourceLocation | None:
-        first, _, inner = rest.partition("/")
+    def _under_root(self, below: str, root: str) -> ResourceLocation | None:
+        """What a path below a root means."""
+        first, _, inner = below.partition("/")
         if first == ".system" and inner:
             return self._under_root(inner, root + "/.system")
         if first in BUNDLE_FOLDERS and first not in self.names:
-            return ResourceLocation("", rest)
+            return ResourceLocation("", below)
         if is_glob(first):
             return None
         if "." in first and not inner and first not in self.names:
             return None
-        return self._location(self.names.get(first, first), inner, bundled=_BUNDLED in root)
+        return self._location(self.names.get(first, first), inner, bundled=_OWN_SKILLS in root)
 
     def _location(self, skill: str, inner: str, *, bundled: bool) -> ResourceLocation:
-        tail = bare_skill_name(skill)
-        bundled = bundled or tail in self.bundled
-        paths = self.resources.get(tail, {})
-        resource = paths.get(inner.lower(), inner) or "."
+        """A place inside a skill; its path gets the letters that the skill gives it."""
+        bare = bare_skill_name(skill)
+        resource = self.resources.get(bare, {}).get(inner.lower(), inner) or "."
         if is_root(resource):
             resource = "SKILL.md"
-        return ResourceLocation(
-            skill, resource, bundled, folder=resource == "." or self._is_folder(tail, resource)
-        )
+        folder = resource == "." or self._is_folder(bare, resource)
+        return ResourceLocation(skill, resource, bundled or bare in self.bundled, folder)
 
-    def _is_folder(self, tail: str, resource: str) -> bool:
+    def _is_folder(self, bare: str, resource: str) -> bool:
         """Whether a path names a folder: others lie under it, or it is a usual one without an ending."""
-        start = resource.lower() + "/"
-        paths = self.resources.get(tail, {})
+        paths = self.resources.get(bare, {})
         if resource.lower() in paths:
             return False
+        start = resource.lower() + "/"
         return any(path.startswith(start) for path in paths) or resource in BUNDLE_FOLDERS
 
     def by_suffix(self, end: str) -> ResourceLocation | None:
@@ -191,63 +179,37 @@ class SkillCatalog(Struct):
         if below and rest.partition("/")[0] in self.names:
             return self._under_root(rest, "")
         found = [
-            (tail, path)
-            for tail in {**self.resources, **self.mentioned}
-            for path in {*self.resources.get(tail, {}).values(), *self.mentioned.get(tail, ())}
-            if f"/{tail}/{path}".lower().endswith("/" + end.lower())
+            (bare, path)
+            for bare in {**self.resources, **self.mentioned}
+            for path in {*self.resources.get(bare, {}).values(), *self.mentioned.get(bare, ())}
+            if f"/{bare}/{path}".lower().endswith("/" + end.lower())
         ]
         if len(found) != 1:
             return None
-        tail, path = found[0]
-        return self._location(self.names.get(tail, tail), path, bundled=False)
+        bare, path = found[0]
+        return self._location(self.names.get(bare, bare), path, bundled=False)
 
     def expand(self, pattern: str) -> list[ResourceLocation]:
         """The known resources that a glob over paths fits."""
-        home = pattern.startswith("~/")
         fits = glob_fits(pattern)
-        found = {
-            (place.skill, place.resource): place
-            for folder, skill, path in self._paths()
-            if fits(full := f"{folder}/{path}") or (home and _ends(pattern[1:], full))
-            for place in [self._location(skill, path, bundled=_BUNDLED in folder)]
-        }
+        found: dict[tuple[str, str], ResourceLocation] = {}
+        for folder, skill, path in self._paths():
+            if fits(f"{folder}/{path}"):
+                place = self._location(skill, path, bundled=_OWN_SKILLS in folder)
+                found[place.skill, place.resource] = place
         return list(found.values())
 
     def _paths(self) -> Iterator[tuple[str, str, str]]:
         """(folder, skill, path) of every known resource, for every folder its skill lies in."""
         for folder, skill in self.folders.items():
-            tail = bare_skill_name(skill)
-            known = self.resources.get(tail, {})
+            bare = bare_skill_name(skill)
+            known = self.resources.get(bare, {})
             for path in known.values():
                 yield folder, skill, path
-            for path in self.mentioned.get(tail, {}):
+            for path in self.mentioned.get(bare, {}):
                 if path.lower() not in known:
                     yield folder, skill, path
 
     def named_in(self, text: str) -> bool:
         """Whether a text holds anything that a path to a skill must hold."""
-        if contains_any(text, _SIGNS) and contains_any(text, _NEEDLES):
-            return True
-        if "/" not in text:
-            return False
-        if "" not in self.folder_heads:
-            heads = [part[:_HEAD] for part in text.split("/")]
-            if self.folder_heads.isdisjoint(heads):
-                return False
-        return contains_any(text, self.folder_names)
-
-
-def _ends(pattern: str, path: str) -> bool:
-    """Whether a glob below a home folder that nobody knows fits the end of a path."""
-    fixed = pattern[: next((at for at, mark in enumerate(pattern) if mark in "*?["), None)]
-    at = path.find(fixed)
-    return at > 0 and glob_match(pattern, path[at:])
-
-
-def known_root(path: str) -> tuple[str, str] | None:
-    """(root, skill folder) of a path under one of the roots seen in real logs."""
-    found = _KNOWN_ROOT.match(normalised(path))
-    if not found or not found[2]:
-        return None
-    first = found[2].partition("/")[0]
-    return found[1], f"{found[1]}/{first}"
+        return contains_any(text, _PATH_SIGNS) or contains_any(text, self.folder_names)

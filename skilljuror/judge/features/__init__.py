@@ -1,1 +1,1 @@
-"""What makes a piece of text recognisable."""
+"""What makes a piece of text recognisable: features of lines, and an index to find them again."""

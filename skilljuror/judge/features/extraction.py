@@ -1,7 +1,7 @@
-"""What makes a piece of text recognisable: names, paths, flags, numbers, phrases.
+"""Features of a line of text: names, paths, flags, numbers, settings, headings and phrases.
 
-A feature is a plain string; its weight says how unlikely it is that somebody who never
-saw the text would write the same. Everything works line by line and is linear in the text.
+A feature is a plain string; its weight says how unlikely it is that somebody who never saw the text
+would write the same. Everything works line by line and is linear in the text.
 
     weight 3   enough alone: references/x.md, analyze_largest_component, 34648.04
     weight 2   needs a second sign: --dry-run, BASE_SHA, 4-digit numbers, "## When to Apply"
@@ -15,23 +15,23 @@ from functools import lru_cache
 from itertools import chain, pairwise
 
 from skilljuror.judge.features.key_values import settings
-from skilljuror.judge.features.tokenisation import Feature, content_words, words_of
-from skilljuror.judge.features.values import TOGETHER, place_of, spelled
+from skilljuror.judge.features.tokenisation import WeightedFeature, content_words, words_of
+from skilljuror.judge.features.values import COOCCURRENCE_PREFIX, normalised_value, value_position
 
-PHRASE = 4
+PHRASE_WORDS = 4
 """Words of a phrase."""
 
-NAME = "name:"
-"""Starts the feature of an entry of a listing."""
+ENTRY_PREFIX = "name:"
+"""Begins the feature of an entry of a listing."""
 
-HEADING = "## "
-"""Starts the feature of a heading."""
+HEADING_PREFIX = "## "
+"""Begins the feature of a heading."""
 
-ENOUGH = 3
-"""Weight that is enough alone."""
+DECISIVE_WEIGHT = 3
+"""Weight of a feature that proves alone that somebody saw the text."""
 
-REPEATED = 300
-"""Characters of the longest line whose features are kept for the next run."""
+CACHED_LINE_CHARS = 300
+"""Characters of the longest line whose features are remembered: many runs open the same resources."""
 
 _MAX_TOKEN = 200
 _TRAILING = ".:/+-\\@%"
@@ -45,51 +45,51 @@ _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
 _HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
-def offered(line: str, code: bool, common: frozenset[str]) -> Iterable[Feature]:
-    """The features by which a line of a source may be recognised later.
+def features_of(line: str, code: bool, common: frozenset[str]) -> Iterable[WeightedFeature]:
+    """(feature, weight) of all by which a line may be recognised later.
 
-    `code` tells that the line is code, where a short line is a phrase as well.
+    `code` says that the line is code, where a short line is a phrase as well; `common` are tokens and
+    values, in lower case, that everybody writes.
     """
-    short = len(line) <= REPEATED
-    return _kept(line, code, common) if short else _offered(line, code, common)
+    short = len(line) <= CACHED_LINE_CHARS
+    return _cached_features(line, code, common) if short else _extract(line, code, common)
 
 
 @lru_cache(maxsize=1 << 13)
-def _kept(line: str, code: bool, common: frozenset[str]) -> tuple[Feature, ...]:
-    """Many runs open the same resources, so answers are kept."""
-    return tuple(_offered(line, code, common))
+def _cached_features(line: str, code: bool, common: frozenset[str]) -> tuple[WeightedFeature, ...]:
+    return tuple(_extract(line, code, common))
 
 
-def _offered(line: str, code: bool, common: frozenset[str]) -> Iterator[Feature]:
+def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[WeightedFeature]:
     words = words_of(line)
-    telling = _telling(words, everyday_pairs(common))
-    for i in range(len(words) - PHRASE + 1):
-        if sum(telling[i : i + PHRASE]) >= PHRASE - 1:
-            yield " ".join(words[i : i + PHRASE]), 1
+    meaningful = _meaningful(words, common_word_pairs(common))
+    for i in range(len(words) - PHRASE_WORDS + 1):
+        if sum(meaningful[i : i + PHRASE_WORDS]) >= PHRASE_WORDS - 1:
+            yield " ".join(words[i : i + PHRASE_WORDS]), 1
     for short in _short_phrases(line, words, code):
-        if sum(_telling(short, everyday_pairs(common))) >= len(short) - 1:
+        if sum(_meaningful(short, common_word_pairs(common))) >= len(short) - 1:
             yield " ".join(short), len(short) - 1
     title = heading(line, words)
     if title and title not in common:
         yield title, min(len(words), 2)
     yield from settings(line)
-    yield from tokens(line, common)
+    yield from names_and_numbers(line, common)
 
 
-def _telling(words: list[str], everyday: frozenset[str]) -> list[bool]:
-    """Which words carry meaning and are no part of what everybody writes."""
-    telling = [content_words([word]) == 1 for word in words]
+def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
+    """For each word, whether it carries a meaning and is no part of a pair that everybody writes."""
+    meaningful = [content_words([word]) == 1 for word in words]
     for i in range(len(words) - 1):
-        if f"{words[i]} {words[i + 1]}" in everyday:
-            telling[i] = telling[i + 1] = False
-    return telling
+        if f"{words[i]} {words[i + 1]}" in common_pairs:
+            meaningful[i] = meaningful[i + 1] = False
+    return meaningful
 
 
 @lru_cache(maxsize=8)
-def everyday_pairs(common: frozenset[str]) -> frozenset[str]:
+def common_word_pairs(common: frozenset[str]) -> frozenset[str]:
     """Two words in a row inside a common token: "show current" of --show-current."""
-    spelled = (words_of(token) for token in common)
-    return frozenset(f"{a} {b}" for words in spelled for a, b in pairwise(words))
+    tokens = (words_of(token) for token in common)
+    return frozenset(f"{a} {b}" for words in tokens for a, b in pairwise(words))
 
 
 def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str]]:
@@ -98,36 +98,36 @@ def _short_phrases(line: str, words: list[str], code: bool) -> Iterator[list[str
 
 
 def heading(line: str, words: list[str]) -> str | None:
-    """The feature of a line that is a heading: taking over a structure shows in headings."""
-    return HEADING + " ".join(words) if words and _HEADING.match(line) else None
+    """The feature of a line that is a heading, else None: who takes over a structure keeps its headings."""
+    return HEADING_PREFIX + " ".join(words) if words and _HEADING.match(line) else None
 
 
-def tokens(line: str, common: frozenset[str] = frozenset()) -> Iterator[Feature]:
+def names_and_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterator[WeightedFeature]:
     """Names, paths, flags and numbers of a line that are not everybody's."""
-    for piece in pieces(line):
-        yield from _names(piece, common)
+    for token in tokens_of(line):
+        yield from _name_features(token, common)
     for number in numbers(line):
-        if spelled(number) not in common:
-            yield from of_number(number)
+        if normalised_value(number) not in common:
+            yield from number_features(number)
 
 
-def pieces(line: str) -> list[str]:
-    """What stands between blanks and signs on a line, as written: one piece may be a path."""
+def tokens_of(line: str) -> list[str]:
+    """The tokens of a line as written, each a word, path, flag or number."""
     return _TOKEN.findall(line)
 
 
-def of_piece(piece: str, common: frozenset[str]) -> Iterator[str]:
-    """Everything by which one piece of a line may be recognised."""
-    yield from (feature for feature, _ in _names(piece, common))
-    if "/" in piece or "." in piece:
-        yield from inner_paths(piece)
-        yield from _entries(piece)
+def features_of_token(token: str, common: frozenset[str]) -> Iterator[str]:
+    """Every feature by which one token of a line may be recognised."""
+    yield from (feature for feature, _ in _name_features(token, common))
+    if "/" in token or "." in token:
+        yield from inner_path_features(token)
+        yield from _entry_features(token)
 
 
-def _names(piece: str, common: frozenset[str]) -> Iterator[Feature]:
-    token = piece.rstrip(_TRAILING)
-    if 2 < len(token) <= _MAX_TOKEN and not _is_common(token.lower(), common):
-        yield from _token(token, common)
+def _name_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeature]:
+    name = token.rstrip(_TRAILING)
+    if 2 < len(name) <= _MAX_TOKEN and not _is_common(name.lower(), common):
+        yield from _cached_token_features(name, common)
 
 
 def numbers(line: str) -> list[str]:
@@ -141,25 +141,25 @@ def _is_common(token: str, common: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=1 << 16)
-def _token(token: str, common: frozenset[str]) -> tuple[Feature, ...]:
+def _cached_token_features(token: str, common: frozenset[str]) -> tuple[WeightedFeature, ...]:
     """The features of one token; texts repeat their tokens, so answers are kept."""
     return tuple(_token_features(token, common))
 
 
-def _token_features(token: str, common: frozenset[str]) -> Iterator[Feature]:
+def _token_features(token: str, common: frozenset[str]) -> Iterator[WeightedFeature]:
     if token.startswith("--"):
         yield token, 2 if len(token) > 6 else 1
         return
     parts = [part for part in token.split("/") if part not in {"", ".", "..", "~"}]
     if len(parts) > 1:
-        yield from _path(parts, common)
+        yield from _path_features(parts, common)
     for name in dict.fromkeys(part for part in parts[-2:] if part.lower() not in common):
         weight = name_weight(name)
         if weight:
             yield name, weight
 
 
-def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
+def _path_features(parts: list[str], common: frozenset[str]) -> Iterator[WeightedFeature]:
     """The last two and three components, so that absolute and relative spellings meet."""
     tail = parts[-2:]
     if tail[-1].lower() in common and tail[0].lower() in common:
@@ -172,7 +172,7 @@ def _path(parts: list[str], common: frozenset[str]) -> Iterator[Feature]:
         yield "/".join(parts[-3:]), 2
 
 
-def inner_paths(path: str) -> Iterator[str]:
+def inner_path_features(path: str) -> Iterator[str]:
     """Two and three components in a row anywhere in a path: a folder that a source named."""
     parts = [part for part in path.split("/") if part not in {"", ".", "..", "~"}]
     for i in range(len(parts) - 2):
@@ -203,12 +203,12 @@ def _opaque(name: str) -> int:
 
 
 @lru_cache(maxsize=1 << 14)
-def of_number(text: str) -> tuple[Feature, ...]:
+def number_features(text: str) -> tuple[WeightedFeature, ...]:
     """A number at four and at six significant digits, so that rounding does not hide it."""
-    return tuple(_number(text))
+    return tuple(_number_features(text))
 
 
-def _number(text: str) -> Iterator[Feature]:
+def _number_features(text: str) -> Iterator[WeightedFeature]:
     digits = text.replace(",", "").lower().partition("e")[0].replace(".", "").strip("0")
     if len(digits) < 4:
         if len(digits) == 3 or ("." in text and len(digits) == 2):
@@ -222,42 +222,41 @@ def _number(text: str) -> Iterator[Feature]:
 
 def is_number(feature: str) -> bool:
     """Whether a feature is a number."""
-    return feature.startswith("#") and not feature.startswith(HEADING)
+    return feature.startswith("#") and not feature.startswith(HEADING_PREFIX)
 
 
 def _is_year(text: str) -> bool:
     return len(text) == 4 and text[:2] in {"19", "20"}
 
 
-def listed_name(line: str) -> str | None:
+def entry_feature(line: str) -> str | None:
     """The feature of the entry that a line of a listing shows."""
     entry = line.strip().rstrip("/*@|").rpartition(" ")[2]
     name = entry.rpartition("/")[2]
     if len(name) > 2 and any(char.isalpha() for char in name):
-        return NAME + name
+        return ENTRY_PREFIX + name
     return None
 
 
-def named_entries(line: str) -> Iterator[str]:
+def entry_features(line: str) -> Iterator[str]:
     """Features of the entries that a line names: parts of paths, and names with an extension."""
-    return chain.from_iterable(map(_entries, pieces(line)))
+    return chain.from_iterable(map(_entry_features, tokens_of(line)))
 
 
-def _entries(piece: str) -> Iterator[str]:
-    token = piece.rstrip(_TRAILING)
-    if "/" in token or _EXTENSION.search(token):
-        yield from (NAME + part for part in token.split("/") if part)
+def _entry_features(token: str) -> Iterator[str]:
+    path = token.rstrip(_TRAILING)
+    if "/" in path or _EXTENSION.search(path):
+        yield from (ENTRY_PREFIX + part for part in path.split("/") if part)
 
 
-def position(line: str, feature: str) -> int:
-    """Where a feature stands on a line; 0 where it cannot be told."""
+def position_of(line: str, feature: str) -> int:
+    """Column of a feature on a line, from 0; 0 where it cannot be found."""
     if is_number(feature):
-        written = _NUMBER.finditer(line)
-        hits = (one.start() for one in written if feature in dict(of_number(one.group(1))))
-        return next(hits, 0)
-    if feature.startswith(TOGETHER):
-        return place_of(line, feature.split()[1])
-    words = words_of(feature.removeprefix(NAME))
+        matches = _NUMBER.finditer(line)
+        return next((m.start() for m in matches if feature in dict(number_features(m.group(1)))), 0)
+    if feature.startswith(COOCCURRENCE_PREFIX):
+        return value_position(line, feature.split()[1])
+    words = words_of(feature.removeprefix(ENTRY_PREFIX))
     pattern = r"[\W_]{1,9}".join(map(re.escape, words))
-    found = re.search(pattern, line, re.IGNORECASE)
-    return found.start() if found else 0
+    match = re.search(pattern, line, re.IGNORECASE)
+    return match.start() if match else 0

@@ -1,157 +1,164 @@
-"""The features worth looking for: those that some event's text offered, and where."""
+"""The features that the texts of some sources offer, found again in any other text."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from skilljuror.judge.features.extraction import (
-    ENOUGH,
-    HEADING,
-    NAME,
-    PHRASE,
+    DECISIVE_WEIGHT,
+    ENTRY_PREFIX,
+    HEADING_PREFIX,
+    PHRASE_WORDS,
+    entry_feature,
+    features_of,
+    features_of_token,
     heading,
-    listed_name,
+    number_features,
     numbers,
-    of_number,
-    of_piece,
-    offered,
-    pieces,
+    tokens_of,
 )
-from skilljuror.judge.features.key_values import settings, told_by_tables, value_of
-from skilljuror.judge.features.tokenisation import Feature, words_of
-from skilljuror.judge.replay.shown_text import Group
+from skilljuror.judge.features.key_values import settings, value_of, with_table_settings
+from skilljuror.judge.features.tokenisation import WeightedFeature, words_of
 
-SHORTEST = 2
+SHORTEST_PHRASE = 2
 """Words of the shortest phrase that a source can offer."""
 
 
-class Watch:
-    """Collects what sources offer, then finds it again in any text, in one pass each."""
+class FeatureIndex:
+    """Collects the features of sources, then finds them in any text in one pass.
+
+    A source is any hashable key: whose text it is. `common` are tokens and values, in lower case, that
+    everybody writes; no feature is made of one.
+    """
 
     def __init__(self, common: frozenset[str]) -> None:
         self.weights: dict[str, int] = {}
-        """feature -> the highest weight that a source gave it."""
+        """Feature -> the highest weight that a source gave it."""
         self._common = common
-        self._sought = common
+        self._skipped = common
         """Tokens that are passed over in a search."""
-        self._quotes: dict[tuple[Group, str], str] = {}
+        self._quotes: dict[tuple[Hashable, str], str] = {}
+        """(source, feature) -> the first line of the source that holds it."""
         self._first_words: set[str] = set()
+        """First words of the phrases."""
         self._vocabulary: set[str] = set()
-        self._numbers = False
-        self._values: set[str] = set()
-        """Values of watched settings: a number in one spelling, or the first word."""
-        self._hits: dict[str, tuple[str, ...]] = {}
-        """Piece of a line -> what is watched of it; texts repeat their pieces."""
+        """First words of all features: a line without any of them holds none."""
+        self._has_numbers = False
+        self._setting_values: set[str] = set()
+        """Values of the settings: a number in one spelling, or the first word."""
+        self._token_hits: dict[str, tuple[str, ...]] = {}
+        """Token -> the features in it; texts repeat their tokens."""
 
-    def add(self, group: Group, lines: Sequence[str], listing: bool) -> None:
-        """A source's lines: remember what may be recognised, and on which line it stands."""
+    def add_source(self, source: Hashable, lines: Sequence[str], *, listing: bool) -> None:
+        """Learn the features of a source's lines; those of a listing are the names of its entries."""
         fenced = False
-        for line, told in told_by_tables(lines):
+        for line, told in with_table_settings(lines):
             if line.lstrip().startswith("```"):
                 fenced = not fenced
-            for feature, weight in self._offered(line, fenced, listing):
-                self._learn(group, feature, weight, line)
+            for feature, weight in self._features_of(line, fenced, listing):
+                self._learn(source, feature, weight, line)
             for feature, weight in chain.from_iterable(map(settings, told if not listing else ())):
-                self._learn(group, feature, weight, line)
+                self._learn(source, feature, weight, line)
 
-    def add_whole(self, group: Group, features: Iterable[tuple[str, str]]) -> None:
-        """Features, each with a line, that are enough alone and that somebody else looks for."""
+    def add_decisive(self, source: Hashable, features: Iterable[tuple[str, str]]) -> None:
+        """Learn (feature, its line) pairs that prove enough alone and that are searched for elsewhere."""
         for feature, line in features:
-            self.weights[feature] = ENOUGH
-            self._quotes.setdefault((group, feature), line)
-
-    def _learn(self, group: Group, feature: str, weight: int, line: str) -> None:
-        if feature not in self.weights:
-            self._index(feature)
-        self.weights[feature] = max(weight, self.weights.get(feature, 0))
-        self._quotes.setdefault((group, feature), line)
-
-    def _offered(self, line: str, fenced: bool, listing: bool) -> Iterable[Feature]:
-        if not listing:
-            return offered(line, fenced, self._common)
-        name = listed_name(line)
-        return [(name, ENOUGH)] if name else []
-
-    def _index(self, feature: str) -> None:
-        self._hits.clear()
-        if feature.startswith("#"):
-            self._numbers = True
-            return
-        if "=" in feature:
-            self._values.add(value_of(feature))
-        words = words_of(feature.removeprefix(NAME))
-        self._vocabulary.update(words[:1])
-        if " " in feature and not feature.startswith(HEADING):
-            self._first_words.add(words[0])
+            self.weights[feature] = DECISIVE_WEIGHT
+            self._quotes.setdefault((source, feature), line)
 
     def add_names(self, features: Sequence[str]) -> None:
-        """Names to look for that no source offers as its own, common or not: they have no weight."""
-        self._sought = self._common.difference(feature.lower() for feature in features)
+        """Learn names of no source, common or not; they have no weight."""
+        self._skipped = self._common.difference(feature.lower() for feature in features)
         for feature in features:
             self.weights.setdefault(feature, 0)
             self._index(feature)
 
-    def quote(self, group: Group, feature: str) -> str:
-        """The first line of a group's text that offers a feature."""
-        return self._quotes.get((group, feature), "")
+    def _learn(self, source: Hashable, feature: str, weight: int, line: str) -> None:
+        if feature not in self.weights:
+            self._index(feature)
+        self.weights[feature] = max(weight, self.weights.get(feature, 0))
+        self._quotes.setdefault((source, feature), line)
 
-    def offers(self, group: Group, feature: str) -> bool:
-        """Whether a group's own text holds a feature."""
-        return (group, feature) in self._quotes
+    def _features_of(self, line: str, fenced: bool, listing: bool) -> Iterable[WeightedFeature]:
+        if not listing:
+            return features_of(line, fenced, self._common)
+        entry = entry_feature(line)
+        return [(entry, DECISIVE_WEIGHT)] if entry else []
+
+    def _index(self, feature: str) -> None:
+        self._token_hits.clear()
+        if feature.startswith("#"):
+            self._has_numbers = True
+            return
+        if "=" in feature:
+            self._setting_values.add(value_of(feature))
+        words = words_of(feature.removeprefix(ENTRY_PREFIX))
+        self._vocabulary.update(words[:1])
+        if " " in feature and not feature.startswith(HEADING_PREFIX):
+            self._first_words.add(words[0])
+
+    def quote(self, source: Hashable, feature: str) -> str:
+        """The first line of a source that offers a feature; "" where none does."""
+        return self._quotes.get((source, feature), "")
+
+    def offers(self, source: Hashable, feature: str) -> bool:
+        """Whether a source's own text holds a feature."""
+        return (source, feature) in self._quotes
 
     def find(self, lines: Iterable[str]) -> dict[str, str]:
-        """Watched features in a text, each with the first line it stands on."""
-        found: dict[str, str] = {}
-        for line, told in told_by_tables(lines):
+        """Feature -> the first line it stands on, of all indexed features in a text."""
+        hits: dict[str, str] = {}
+        for line, told in with_table_settings(lines):
             for feature in self._on(line):
-                found.setdefault(feature, line)
+                hits.setdefault(feature, line)
             for feature, _ in chain.from_iterable(map(settings, told)):
                 if feature in self.weights:
-                    found.setdefault(feature, line)
-        return found
+                    hits.setdefault(feature, line)
+        return hits
 
-    def find_listed(self, lines: Iterable[str]) -> dict[str, str]:
-        """The entries that a listing shows, each with its line."""
-        named = ((listed_name(line), line) for line in lines)
-        return {name: line for name, line in named if name}
+    def find_entries(self, lines: Iterable[str]) -> dict[str, str]:
+        """Feature -> its line, of every entry that a listing shows, indexed or not."""
+        entries = ((entry_feature(line), line) for line in lines)
+        return {entry: line for entry, line in entries if entry}
 
     def _on(self, line: str) -> Iterator[str]:
         words = words_of(line)
-        somewhere = self._numbers or self._values
+        somewhere = self._has_numbers or self._setting_values
         if not somewhere and self._vocabulary.isdisjoint(words):
             return
         starts = (i for i, word in enumerate(words) if word in self._first_words)
         for i in starts:
-            yield from self._phrases(words[i : i + PHRASE])
+            yield from self._phrases(words[i : i + PHRASE_WORDS])
         title = heading(line, words)
         if title in self.weights:
             yield title
-        for piece in pieces(line):
-            yield from self._of_piece(piece)
+        for token in tokens_of(line):
+            yield from self._in_token(token)
         yield from self._with_values(line, words)
 
-    def _of_piece(self, piece: str) -> tuple[str, ...]:
-        if piece.isalpha() and piece.islower():
+    def _in_token(self, token: str) -> tuple[str, ...]:
+        if token.isalpha() and token.islower():
             return ()
-        hits = self._hits.get(piece)
+        hits = self._token_hits.get(token)
         if hits is None:
-            features = of_piece(piece, self._sought)
-            hits = self._hits[piece] = tuple(one for one in features if one in self.weights)
+            features = features_of_token(token, self._skipped)
+            hits = tuple(feature for feature in features if feature in self.weights)
+            self._token_hits[token] = hits
         return hits
 
     def _with_values(self, line: str, words: list[str]) -> Iterator[str]:
-        """Watched numbers of a line, and watched settings, where one of their values stands."""
+        """Indexed numbers of a line, and indexed settings, where one of their values stands on it."""
         written = numbers(line)
         for number in written:
-            yield from (one for one, _ in of_number(number) if one in self.weights)
-        here = not self._values.isdisjoint(words) or any(
-            f"{float(number.replace(',', '')):g}" in self._values for number in written
+            yield from (name for name, _ in number_features(number) if name in self.weights)
+        has_value = not self._setting_values.isdisjoint(words) or any(
+            f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
         )
-        if here:
+        if has_value:
             yield from (setting for setting, _ in settings(line) if setting in self.weights)
 
     def _phrases(self, words: list[str]) -> Iterator[str]:
-        """Watched phrases that begin with the first word."""
-        for length in range(SHORTEST, len(words) + 1):
+        """Indexed phrases that begin with the first word."""
+        for length in range(SHORTEST_PHRASE, len(words) + 1):
             phrase = " ".join(words[:length])
             if phrase in self.weights:
                 yield phrase

@@ -1,4 +1,4 @@
-"""Names with their values, however they are spelled: "Cut-off: 3.5" and cut_off = 3.5 are one thing.
+"""Settings, names with their values however they are spelled: "Cut-off: 3.5" and cut_off = 3.5 are one.
 
 A table names its values by its column heads, so a row below `| Tier | Burn window |` says
 "Burn window: 12" as well. Everything is linear in the text.
@@ -7,7 +7,7 @@ A table names its values by its column heads, so a row below `| Tier | Burn wind
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.judge.features.tokenisation import Feature, content_words, words_of
+from skilljuror.judge.features.tokenisation import WeightedFeature, content_words, words_of
 
 _MARK = r"[\"'`*]{0,3}"
 _NAME = r"[A-Za-z][\w-]*+(?: \w[\w-]*+){0,6}"
@@ -24,25 +24,26 @@ _RULER = re.compile(r"\|?(?:\s*+:?-{2,}+:?\s*+(?:\||$))+$")
 _CELL = re.compile(r"-?\d+(?:\.\d+)?(?![\w.])|[A-Za-z][\w-]*$")
 
 
-def settings(line: str) -> Iterator[Feature]:
+def settings(line: str) -> Iterator[WeightedFeature]:
     """Every name with its value on a line; one that has qualifiers goes by its head as well.
 
     Weight 2; 1 for a name of one word, which needs a number for its value.
     """
-    for found in _SETTING.finditer(line):
-        value = found.group(3).lower()
+    for match in _SETTING.finditer(line):
+        value = match.group(3).lower()
         number = not value[0].isalpha()
         if not number and not content_words([value]):
             continue
-        spelled = f"{float(value):g}" if number else value
-        for name in _names(found.group(1) or found.group(2)):
+        plain = f"{float(value):g}" if number else value
+        for name in _setting_names(match.group(1) or match.group(2)):
             weight = 2 if sum(not word.isdigit() for word in name) > 1 else int(number)
             if weight and content_words(name):
-                yield f"{' '.join(name)}={spelled}", weight
+                yield f"{' '.join(name)}={plain}", weight
 
 
-def _names(key: str) -> Iterator[list[str]]:
-    """The last two words of a key: "limit of the page, for drafts" is a page limit and a limit."""
+def _setting_names(key: str) -> Iterator[list[str]]:
+    """The last two words of a name, and of its head: "limit of the page, for drafts" is a page limit and a
+    limit."""
     spaced = _HUMP.sub(r"\1 \2", key).lower().strip("_-")
     words = [word for word in re.split(r"[ _-]+", spaced) if word and word not in _ARTICLES]
     words, _ = _split(words, _QUALIFIERS)
@@ -60,25 +61,25 @@ def _split(words: list[str], marks: frozenset[str]) -> tuple[list[str], list[str
     return words, []
 
 
-def told_by_tables(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every line with what the columns of its table say about its cells: "Burn window: 12"."""
+def with_table_settings(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(line, what the heads of its table say about its cells: "Burn window: 12") of every line."""
     heads: list[str] = []
-    before: list[str] = []
+    row_before: list[str] = []
     for line in lines:
         cells = _cells(line) if "|" in line else []
         if cells and _RULER.match(line.strip()):
-            heads, cells = before, []
+            heads, cells = row_before, []
         elif not cells:
             heads = []
-        before = cells
-        yield line, tuple(_told(heads, cells)) if heads and cells else ()
+        row_before = cells
+        yield line, tuple(_labelled_cells(heads, cells)) if heads and cells else ()
 
 
 def _cells(line: str) -> list[str]:
     return [cell.strip(" \t`*\"'") for cell in line.strip().strip("|").split("|")]
 
 
-def _told(heads: list[str], cells: list[str]) -> Iterator[str]:
+def _labelled_cells(heads: list[str], cells: list[str]) -> Iterator[str]:
     for head, cell in zip(heads, cells, strict=False):
         value = _CELL.match(cell)
         if head and value:
@@ -86,7 +87,7 @@ def _told(heads: list[str], cells: list[str]) -> Iterator[str]:
 
 
 def value_of(setting: str) -> str:
-    """How the value of a setting is found on a line: a number without its sign, or a word."""
+    """What finds the value of a setting on a line: a number without its sign, or its first word."""
     value = setting.rpartition("=")[2]
     return value.lstrip("-") if value.lstrip("-")[:1].isdigit() else words_of(value)[0]
 

@@ -22,8 +22,8 @@ STOP_WORDS = frozenset(
 )
 """Words that carry no meaning of their own."""
 
-Feature = tuple[str, int]
-"""A recognisable thing and its weight."""
+WeightedFeature = tuple[str, int]
+"""(feature, weight): a feature is something recognisable as a plain string; weights are those of `extraction`."""
 
 
 def words_of(line: str) -> list[str]:
@@ -32,7 +32,7 @@ def words_of(line: str) -> list[str]:
 
 
 def content_words(words: Iterable[str]) -> int:
-    """How many of the words carry meaning."""
+    """How many of the words carry a meaning of their own."""
     return sum(
         (len(word) > 2 or not word.isascii()) and word not in STOP_WORDS and not word.isdigit()
         for word in words

@@ -1,4 +1,4 @@
-"""The numbers, dates and times of a text, in one spelling each, and how common each one is."""
+"""Values: the numbers, dates and times of a text, in one spelling each, and how common each one is."""
 
 import math
 import re
@@ -12,38 +12,38 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _DIGIT_BITS = math.log2(10)
 
-TOGETHER = "together "
-"""Starts the feature of values that stand together."""
+COOCCURRENCE_PREFIX = "together "
+"""Begins the feature of values_of that stand together: "together 3.5 22:00"."""
 
-Placed = tuple[str, str]
-"""A value and the line on which it stands."""
+ValueOnLine = tuple[str, str]
+"""(value, the line on which it stands)."""
 
 
-def values(line: str) -> list[str]:
+def values_of(line: str) -> list[str]:
     """Values of a line in order: "1,200 rows in 0.50 s at 22:00" holds 1200, 0.5 and 22:00."""
-    return [spelled(found.group(1)) for found in _VALUE.finditer(line)]
+    return [normalised_value(match.group(1)) for match in _VALUE.finditer(line)]
 
 
-def spelled(written: str) -> str:
-    """One spelling of a value, whatever its thousands and trailing zeros."""
+def normalised_value(written: str) -> str:
+    """A value without thousands separators and trailing zeros: "1,200.50" is 1200.5."""
     plain = written.replace(",", "")
     return f"{float(plain):g}" if _NUMBER.fullmatch(plain) else written
 
 
-def place_of(line: str, value: str) -> int:
-    """Where a value stands on a line; 0 where it does not."""
-    hits = (found.start() for found in _VALUE.finditer(line) if spelled(found.group(1)) == value)
-    return next(hits, 0)
+def value_position(line: str, value: str) -> int:
+    """Column of a value on a line, from 0; 0 where it is not on it."""
+    matches = _VALUE.finditer(line)
+    return next((m.start() for m in matches if normalised_value(m.group(1)) == value), 0)
 
 
-def unnumbered(line: str) -> str:
+def without_list_marker(line: str) -> str:
     """A line without the number or sign of a list item."""
     mark = _ITEM.match(line)
     return line[mark.end() :] if mark else line
 
 
-def plain_bits(value: str) -> float:
-    """Surprise of a value when nothing is known of the text: small and round ones are common.
+def surprise_bits(value: str) -> float:
+    """Surprise of a value in bits when nothing is known of the text: small and round ones are common.
 
     The first digit by Benford's law, every further significant digit one in ten, and one bit for
     each trailing zero and for not being a whole number.
@@ -57,11 +57,11 @@ def plain_bits(value: str) -> float:
     return first + _DIGIT_BITS * (len(telling) - 1) + zeros + (not value.isdigit())
 
 
-def counting_on(found: Iterable[str]) -> frozenset[str]:
+def continued_counts(values: Iterable[str]) -> frozenset[str]:
     """Numbers that continue a count: the next after two others by the same step or factor."""
-    numbers = sorted((float(value), value) for value in found if _NUMBER.fullmatch(value))
-    on = set()
+    numbers = sorted((float(value), value) for value in values if _NUMBER.fullmatch(value))
+    continued = set()
     for (a, _), (b, _), (c, value) in zip(numbers, numbers[1:], numbers[2:], strict=False):
         if math.isclose(c - b, b - a) or (a > 0 and math.isclose(c * a, b * b)):
-            on.add(value)
-    return frozenset(on)
+            continued.add(value)
+    return frozenset(continued)

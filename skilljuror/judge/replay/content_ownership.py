@@ -1,79 +1,78 @@
-"""Whose content a recognisable thing is, as one agent's run goes by.
+"""Whose content a feature is, as one agent's run goes by.
 
-A feature belongs to the event that showed it first, as long as nobody else said it. What
-the prompt, another result or the agent itself said before belongs to nobody. A second
-showing of the same resource takes over what was not used yet. After a compaction only
-what still stands in the context counts as known.
+A feature belongs to the event that showed it first, as long as nothing else said it. What the prompt,
+another result or the agent itself said before belongs to nobody. A second showing of the same resource
+takes over what was not used yet. After a compaction only what still stands in the context is known.
 """
 
 from collections.abc import Callable, Iterable
 
-from skilljuror.judge.replay.shown_text import Group
+from skilljuror.judge.replay.shown_text import EventGroup
 
 _FOREVER = -1
-"""Marks what the agent knows whatever happens to its context."""
+"""In place of an epoch: known whatever happens to the context."""
 
 
-class Ledger:
-    """Owners of the watched features in one agent's context."""
+class ContentOwnership:
+    """Owners of features in one agent's context; epochs are the stretches between compactions."""
 
-    def __init__(self, kin: Callable[[Group, Group], bool]) -> None:
-        self._kin = kin
-        """Whether two groups show the same resource."""
-        self.owner: dict[str, Group] = {}
-        """feature -> whose it is."""
+    def __init__(self, same_resource: Callable[[EventGroup, EventGroup], bool]) -> None:
+        self._same_resource = same_resource
+        """Whether two groups of events show the same resource."""
+        self.owner: dict[str, EventGroup] = {}
+        """Feature -> the events whose it is."""
         self._shown_in: dict[str, int] = {}
-        """feature -> step in which its owner showed it."""
+        """Feature -> step in which its owner showed it."""
         self._known: dict[str, int] = {}
-        """feature -> epoch in which it was heard, or _FOREVER."""
+        """Feature -> epoch in which it was said, or _FOREVER."""
         self._used: dict[str, int] = {}
-        """feature -> epoch of its last use."""
-        self._contested: dict[str, Group] = {}
-        """feature -> the event that showed it before somebody else repeated it."""
+        """Feature -> epoch of its last use."""
+        self._contested: dict[str, EventGroup] = {}
+        """Feature -> the events that showed it before something else repeated it."""
         self._epoch = 0
 
-    def forget(self) -> None:
+    def compact(self) -> None:
         """The context was compacted."""
         self._epoch += 1
 
-    def hear(self, features: Iterable[str], *, lasting: bool = False) -> None:
-        """Something that is no event's content said these."""
+    def said_elsewhere(self, features: Iterable[str], *, survives: bool = False) -> None:
+        """Something that is no event's content said these; `survives` where no compaction removes it."""
         for feature in features:
-            if self._live_use(feature):
+            if self._used_in_this_epoch(feature):
                 continue
             self._disown(feature)
-            self._learn(feature, lasting)
+            self._learn(feature, survives)
 
-    def show(self, group: Group, features: Iterable[str], step: int) -> None:
-        """An event's content said these at a step.
+    def shown(self, group: EventGroup, features: Iterable[str], step: int) -> None:
+        """The content of some events said these at a step.
 
         The first resource keeps what a later one repeats; neither is first within one step.
         """
         for feature in features:
-            if self._is_known(feature) or self._live_use(feature):
+            if self._is_known(feature) or self._used_in_this_epoch(feature):
                 continue
             owner = self.owner.get(feature)
-            if owner is None or owner == group or self._kin(owner, group):
+            if owner is None or owner == group or self._same_resource(owner, group):
                 self.owner[feature] = group
                 self._shown_in[feature] = step
                 self._used.pop(feature, None)
             elif self._shown_in[feature] == step:
                 self._disown(feature)
-                self._learn(feature, lasting=False)
+                self._learn(feature, survives=False)
 
-    def summarise(self, features: Iterable[str]) -> None:
-        """The agent's own summary said these: known again, and nobody loses anything."""
+    def summarised(self, features: Iterable[str]) -> None:
+        """The agent's own summary said these: known again, and no owner loses anything."""
         for feature in features:
             if feature not in self.owner:
-                self._learn(feature, lasting=False)
+                self._learn(feature, survives=False)
 
-    def use(self, features: Iterable[str]) -> tuple[dict[str, Group], dict[str, Group]]:
-        """The agent wrote these: their owners, and the first owners of contested ones.
+    def used(self, features: Iterable[str]) -> tuple[dict[str, EventGroup], dict[str, EventGroup]]:
+        """The agent wrote these: feature -> owner of those owned, and of those that lost their owner.
 
         What nobody owned is known from now on.
         """
-        owned: dict[str, Group] = {}
-        contested: dict[str, Group] = {}
+        owned: dict[str, EventGroup] = {}
+        contested: dict[str, EventGroup] = {}
         for feature in features:
             if feature in self.owner:
                 owned[feature] = self.owner[feature]
@@ -81,23 +80,23 @@ class Ledger:
                 continue
             if feature in self._contested:
                 contested[feature] = self._contested.pop(feature)
-            self._learn(feature, lasting=False)
+            self._learn(feature, survives=False)
         return owned, contested
 
-    def owned_by(self, group: Group, features: Iterable[str]) -> set[str]:
-        """Those of the features that belong to a group now."""
+    def owned_by(self, group: EventGroup, features: Iterable[str]) -> set[str]:
+        """Those of the features that belong to a group of events now."""
         return {feature for feature in features if self.owner.get(feature) == group}
 
-    def _live_use(self, feature: str) -> bool:
+    def _used_in_this_epoch(self, feature: str) -> bool:
         """Whether the agent took it from its owner already: a later echo changes nothing."""
         return feature in self.owner and self._used.get(feature) == self._epoch
 
     def _is_known(self, feature: str) -> bool:
         return self._known.get(feature) in {self._epoch, _FOREVER}
 
-    def _learn(self, feature: str, lasting: bool) -> None:
+    def _learn(self, feature: str, survives: bool) -> None:
         if self._known.get(feature) != _FOREVER:
-            self._known[feature] = _FOREVER if lasting else self._epoch
+            self._known[feature] = _FOREVER if survives else self._epoch
 
     def _disown(self, feature: str) -> None:
         owner = self.owner.pop(feature, None)

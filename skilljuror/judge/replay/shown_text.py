@@ -1,8 +1,8 @@
 """Which text each event put before the agent.
 
-An event names a call or a message; its text is the result or the message. Where one
-command showed several resources, the lines are told apart by the manifest's texts, else
-by the counts of lines shown, else they stay shared.
+An event names a call or a message; its text is the result of the call, or the message. Where one
+command showed several resources, each line goes to the resource whose text in the manifest holds it,
+else lines are cut by the counts that the events state, else all of these events share them.
 """
 
 import re
@@ -11,32 +11,31 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skilljuror.judge.replay.timeline import Place, call_text
+from skilljuror.judge.replay.timeline import TextPosition, call_text
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.trajectory import Trajectory
 
-Group = tuple[int, ...]
-"""Positions of the events that share a text."""
+EventGroup = tuple[int, ...]
+"""Positions, in the list of all events, of those that share a text."""
 
-NUMBERED = 0.8
-"""Share of lines that carry their number in a text that numbers its lines."""
+NUMBERED_SHARE = 0.8
+"""Share of the lines of a text that must begin with a number for it to count as one with line numbers."""
 
-RUNS = frozenset({"exec", "import"})
-"""Kinds that are judged on what they printed."""
-
+RUN_KINDS = frozenset({"exec", "import"})
+"""Kinds of events in which code runs: judged on what that printed."""
 
 _ENTRY = re.compile(r"[\s│├└─|`*+-]*[\w.@~][\w.@~+-]*/?\s*")
 """A line of a listing among other text: one name behind the signs of a tree."""
 
-_NUMBERED = re.compile(r"\s*(?:[^\s:]{1,200}:)?(\d{1,6})(?:[:\t→]|-(?!\d)) ?")
+_LINE_NUMBER = re.compile(r"\s*(?:[^\s:]{1,200}:)?(\d{1,6})(?:[:\t→]|-(?!\d)) ?")
 """What a search or a numbered listing of lines puts before a line of a file."""
 
 
 @dataclass(frozen=True)
-class Portion:
+class ShownPortion:
     """Lines that one group of events showed at one place."""
 
-    group: Group
+    events: EventGroup
     """The events; empty for lines that belong to none."""
     lines: tuple[str, ...]
     """The lines."""
@@ -45,7 +44,7 @@ class Portion:
 
 
 class ShownText:
-    """Finds the places of events and shares out the text there."""
+    """Knows where the content of each event stands in a trajectory, and shares it out."""
 
     def __init__(
         self,
@@ -55,72 +54,74 @@ class ShownText:
     ) -> None:
         self.events = events
         self._trajectory = trajectory
-        self.places = _places(trajectory, events)
-        """Place -> positions of the events there, in order."""
+        self.events_at = _events_by_position(trajectory, events)
+        """Position of a text -> the events that it shows, in order."""
         self._texts = _texts(manifest)
 
-    def portions(self, place: Place, text: str) -> list[Portion]:
-        """The text at a place, shared out; a place without events is one portion of nobody."""
+    def portions(self, position: TextPosition, text: str) -> list[ShownPortion]:
+        """The text at a position, shared out; where no event is, all of it is one portion of nobody."""
         lines = text.splitlines()
-        here = self.places.get(place)
-        if not here:
-            return [Portion((), tuple(lines))]
-        lists = tuple(i for i in here if self.events[i].kind == "list")
-        if len(lists) == len(here):
-            return self._share(list(here), lines)
+        events = self.events_at.get(position)
+        if not events:
+            return [ShownPortion((), tuple(lines))]
+        lists = tuple(i for i in events if self.events[i].kind == "list")
+        if len(lists) == len(events):
+            return self._split(list(events), lines)
         entries = tuple(line for line in lines if lists and _ENTRY.fullmatch(line))
-        lines = undecorated(lines)
-        claimed = {i: own for i in here if (own := self._claimed(i, lines))}
-        taken = {line for own in claimed.values() for line in own}
+        lines = without_line_numbers(lines)
+        matched = {i: own for i in events if (own := self._lines_in_manifest(i, lines))}
+        taken = {line for own in matched.values() for line in own}
         rest = [line for line in lines if line not in taken]
-        others = [i for i in here if i not in claimed and i not in lists]
-        portions = [Portion((i,), own) for i, own in claimed.items()] + self._share(others, rest)
-        return [*portions, Portion(lists, entries, entries=True)] if lists else portions
+        others = [i for i in events if i not in matched and i not in lists]
+        portions = [ShownPortion((i,), own) for i, own in matched.items()]
+        portions += self._split(others, rest)
+        return [*portions, ShownPortion(lists, entries, entries=True)] if lists else portions
 
-    def command_lines(self, place: Place) -> list[str]:
-        """What the agent wrote into the call at a place, by lines; none for a message."""
-        step, call = place
+    def command_lines(self, position: TextPosition) -> list[str]:
+        """The lines that the agent wrote into the call at a position; none for a message."""
+        step, call = position
         return call_text(self._trajectory.steps[step].calls[call]).splitlines() if step >= 0 else []
 
-    def visits(self, place: Place | None) -> bool:
-        """Whether the call at a place opens, searches or lists a resource itself."""
-        here = self.places.get(place, ()) if place else ()
-        return any(self.events[i].kind not in RUNS for i in here)
+    def accesses_resource(self, position: TextPosition | None) -> bool:
+        """Whether the call at a position opens, searches or lists a resource itself."""
+        events = self.events_at.get(position, ()) if position else ()
+        return any(self.events[i].kind not in RUN_KINDS for i in events)
 
-    def _lines_of(self, i: int) -> frozenset[str] | None:
+    def _lines_in_manifest(self, i: int, lines: list[str]) -> tuple[str, ...]:
+        """Those of the lines that the manifest's text of the resource holds."""
         event = self.events[i]
-        if event.kind in RUNS or event.kind == "list":
-            return None
-        return self._texts.get((_tail(event.skill), event.resource))
-
-    def _claimed(self, i: int, lines: list[str]) -> tuple[str, ...]:
-        own = self._lines_of(i) or frozenset()
+        if event.kind in RUN_KINDS or event.kind == "list":
+            return ()
+        own = self._texts.get((_bare_skill_name(event.skill), event.resource), frozenset())
         return tuple(line for line in lines if line.strip() in own)
 
-    def _share(self, others: list[int], lines: list[str]) -> list[Portion]:
-        if len(others) < 2:
-            return [Portion(tuple(others), tuple(lines))] if lines else []
-        cut = _cut_by_count([self.events[i] for i in others], lines)
+    def _split(self, events: list[int], lines: list[str]) -> list[ShownPortion]:
+        """Lines cut by the counts of the events; as one portion of all where that cannot be."""
+        if not lines and len(events) < 2:
+            return []
+        cut = _cut_by_counts([self.events[i] for i in events], lines) if len(events) > 1 else None
         if cut is None:
-            return [Portion(tuple(others), tuple(lines))]
-        return [Portion((i,), part) for i, part in zip(others, cut, strict=True)]
+            return [ShownPortion(tuple(events), tuple(lines))]
+        return [ShownPortion((i,), part) for i, part in zip(events, cut, strict=True)]
 
 
-def undecorated(lines: list[str]) -> list[str]:
+def without_line_numbers(lines: list[str]) -> list[str]:
     """The lines without their numbers, where nearly all of them have one and the numbers rise."""
-    found = [_NUMBERED.match(line) for line in lines]
-    numbers = [int(match.group(1)) for match in found if match]
+    matches = [_LINE_NUMBER.match(line) for line in lines]
+    numbers = [int(match.group(1)) for match in matches if match]
     rising = sum(a < b for a, b in pairwise(numbers))
-    if len(numbers) < NUMBERED * sum(map(bool, lines)) or rising < NUMBERED * (len(numbers) - 1):
+    if len(numbers) < NUMBERED_SHARE * sum(map(bool, lines)) or rising < NUMBERED_SHARE * (
+        len(numbers) - 1
+    ):
         return lines
     return [
-        line[match.end() :] if match else line for line, match in zip(lines, found, strict=True)
+        line[match.end() :] if match else line for line, match in zip(lines, matches, strict=True)
     ]
 
 
-def _cut_by_count(events: list[ResourceEvent], lines: list[str]) -> list[tuple[str, ...]] | None:
-    """One slice per event where every event tells how many lines it showed and they add up."""
-    counts = [_count(event) for event in events]
+def _cut_by_counts(events: list[ResourceEvent], lines: list[str]) -> list[tuple[str, ...]] | None:
+    """One slice per event; None unless every event states how many lines it showed and they add up."""
+    counts = [_lines_shown(event) for event in events]
     known = [count for count in counts if count]
     if len(known) < len(counts) or abs(sum(known) - len(lines)) > len(known):
         return None
@@ -131,14 +132,15 @@ def _cut_by_count(events: list[ResourceEvent], lines: list[str]) -> list[tuple[s
     return cuts
 
 
-def _count(event: ResourceEvent) -> int:
+def _lines_shown(event: ResourceEvent) -> int:
     return sum(end - start + 1 for start, end in event.lines or ())
 
 
 def _texts(manifest: SkillManifest | None) -> dict[tuple[str, str], frozenset[str]]:
+    """(skill, resource) -> the lines of its text, without blanks around them."""
     resources = manifest.resources if manifest else ()
     return {
-        (_tail(resource.skill), resource.path): frozenset(
+        (_bare_skill_name(resource.skill), resource.path): frozenset(
             line.strip() for line in resource.text.splitlines()
         )
         for resource in resources
@@ -146,26 +148,26 @@ def _texts(manifest: SkillManifest | None) -> dict[tuple[str, str], frozenset[st
     }
 
 
-def _places(
+def _events_by_position(
     trajectory: Trajectory, events: tuple[ResourceEvent, ...]
-) -> dict[Place, tuple[int, ...]]:
-    """Every place that shows something of an event: its call, and the message it caused."""
-    index = _PlaceIndex(trajectory)
-    found: dict[Place, list[int]] = defaultdict(list)
+) -> dict[TextPosition, tuple[int, ...]]:
+    """Every position that shows something of an event: its call, and the message it caused."""
+    index = _PositionIndex(trajectory)
+    events_at: dict[TextPosition, list[int]] = defaultdict(list)
     for i, event in enumerate(events):
         if event.counts:
-            for place in index.of(event):
-                found[place].append(i)
-    return {place: tuple(here) for place, here in found.items()}
+            for position in index.of(event):
+                events_at[position].append(i)
+    return {position: tuple(shown) for position, shown in events_at.items()}
 
 
-class _PlaceIndex:
+class _PositionIndex:
     """Calls and messages by id and by raw line."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        self._by_id: dict[tuple[str, str], list[Place]] = defaultdict(list)
-        self._by_line: dict[tuple[str, str, int], list[Place]] = defaultdict(list)
+        self._by_id: dict[tuple[str, str], list[TextPosition]] = defaultdict(list)
+        self._by_line: dict[tuple[str, str, int], list[TextPosition]] = defaultdict(list)
         for i, step in enumerate(trajectory.steps):
             for j, call in enumerate(step.calls):
                 self._add(step.agent, step.file, (i, j), call.call_id, [call.line])
@@ -174,39 +176,45 @@ class _PlaceIndex:
             self._add(message.agent, message.file, (-1, i), message.call_id, lines)
 
     def _add(
-        self, agent: str, file: int, place: Place, call_id: str | None, lines: Iterable[int | None]
+        self,
+        agent: str,
+        file: int,
+        position: TextPosition,
+        call_id: str | None,
+        lines: Iterable[int | None],
     ) -> None:
         if call_id:
-            self._by_id[agent, call_id].append(place)
+            self._by_id[agent, call_id].append(position)
         for line in lines:
             if line is not None:
-                self._by_line[agent, self._file(file), line].append(place)
+                self._by_line[agent, self._file(file), line].append(position)
 
     def _file(self, index: int) -> str:
         files = self._trajectory.files
         return files[index] if index < len(files) else ""
 
-    def of(self, event: ResourceEvent) -> list[Place]:
-        """Places of an event: by call id, else by line, then by what the call names."""
+    def of(self, event: ResourceEvent) -> list[TextPosition]:
+        """Positions of an event: by call id, else by line, then by what the call names."""
         if event.call_id and (event.agent, event.call_id) in self._by_id:
             return self._by_id[event.agent, event.call_id]
         file = event.file if event.file is not None else self._file(0)
-        found = self._by_line.get((event.agent, file, event.line), [])
-        for spelled in (event.quote, event.resource.rpartition("/")[2], _tail(event.skill)):
-            naming = [place for place in found if spelled and self._names(place, spelled)]
+        positions = self._by_line.get((event.agent, file, event.line), [])
+        for text in (event.quote, event.resource.rpartition("/")[2], _bare_skill_name(event.skill)):
+            naming = [position for position in positions if text and self._names(position, text)]
             if naming:
                 return naming
-        return found
+        return positions
 
-    def _names(self, place: Place, spelled: str) -> bool:
-        """Whether a message stands here, or a call with an answer that spells something out."""
-        step, call = place
+    def _names(self, position: TextPosition, text: str) -> bool:
+        """Whether a message stands there, or a call with a result whose arguments hold a text."""
+        step, call = position
         if step < 0:
             return True
         made = self._trajectory.steps[step].calls[call]
         written = " ".join(filter(None, (made.command, made.path, made.skill, made.pattern)))
-        return made.result is not None and spelled in written
+        return made.result is not None and text in written
 
 
-def _tail(skill: str) -> str:
+def _bare_skill_name(skill: str) -> str:
+    """The name of a skill without the plugin before its colon."""
     return skill.rpartition(":")[2]

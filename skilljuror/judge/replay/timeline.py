@@ -1,61 +1,61 @@
-"""The order in which one agent was told things, did things and saw what came back."""
+"""One agent's run in order: what reached its context, what it wrote, and where that was compacted."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from skilljuror.models.trajectory import Call, Message, Step, Trajectory
+from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
 
-LASTING = frozenset({"prompt", "system", "slash", "skill_listing"})
+SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""
 
-Place = tuple[int, int]
-"""A call (position of the step in the trajectory, position of the call) or a message
-(-1, position of the message): where text reached a context."""
+TextPosition = tuple[int, int]
+"""Where text reached a context, all positions from 0: a call as (its step in the trajectory, the call
+in the step), a message as (-1, the message in the trajectory)."""
 
 
 @dataclass(frozen=True)
-class Acted:
-    """Something the agent wrote: its words, or the arguments of a call."""
+class AgentAction:
+    """Something the agent wrote: its own words, or the arguments of a call."""
 
     step: Step
-    """Its step."""
-    call: Call | None
+    """The step it belongs to."""
+    call: ToolCall | None
     """The call; None for the agent's words."""
     text: str
     """What it wrote."""
-    place: Place | None = None
+    position: TextPosition | None = None
     """Where the call stands; None for words."""
 
 
 @dataclass(frozen=True)
-class Heard:
+class ContextText:
     """Something that reached the agent's context."""
 
-    place: Place
+    position: TextPosition
     """Where it stands."""
     text: str
-    """What the model saw."""
+    """What the model saw of it."""
     step: int
     """Number of the agent's steps before it."""
-    lasting: bool = False
-    """Whether it outlives a compaction."""
+    survives: bool = False
+    """Whether it stays in the context after a compaction."""
     prompt: bool = False
     """Whether it is a request of the user."""
     ok: bool | None = None
     """For the result of a call: whether it worked."""
     summary: bool = False
-    """Whether it is what is left of an earlier context."""
+    """Whether it sums up the context before a compaction."""
     unchanged: bool = False
     """Whether the harness said "unchanged" instead of showing content."""
 
 
 @dataclass(frozen=True)
-class Forgot:
+class Compaction:
     """The context was compacted."""
 
 
-Moment = Acted | Heard | Forgot
+TimelineEntry = AgentAction | ContextText | Compaction
 
 
 def agents_of(trajectory: Trajectory) -> list[str]:
@@ -64,62 +64,65 @@ def agents_of(trajectory: Trajectory) -> list[str]:
     return list(dict.fromkeys(named + [message.agent for message in trajectory.messages]))
 
 
-def timeline(trajectory: Trajectory, agent: str) -> Iterator[Moment]:
-    """The moments of one agent in order: its words and calls, the results, then messages."""
-    waiting: dict[int, list[tuple[int, Message]]] = {}
+def timeline(trajectory: Trajectory, agent: str) -> Iterator[TimelineEntry]:
+    """What happened to one agent, in order: of each step its words and calls, then the results, then messages."""
+    messages_after: dict[int, list[tuple[int, Message]]] = {}
     for i, message in enumerate(trajectory.messages):
         if message.agent == agent:
-            waiting.setdefault(message.step, []).append((i, message))
-    cuts = {before for name, before in trajectory.compactions if name == agent}
-    running: dict[str, Place] = {}
-    yield from _messages(waiting.pop(0, []))
+            messages_after.setdefault(message.step, []).append((i, message))
+    compacted = {step for name, step in trajectory.compactions if name == agent}
+    commands: dict[str, TextPosition] = {}
+    yield from _message_entries(messages_after.pop(0, []))
     for i, step in enumerate(trajectory.steps):
         if step.agent == agent:
-            yield from _step(i, step, running)
-            if step.index in cuts:
-                yield Forgot()
-            yield from _messages(waiting.pop(step.index, []))
-    for late in sorted(waiting):
-        yield from _messages(waiting[late])
+            yield from _step_entries(i, step, commands)
+            if step.index in compacted:
+                yield Compaction()
+            yield from _message_entries(messages_after.pop(step.index, []))
+    for late in sorted(messages_after):
+        yield from _message_entries(messages_after[late])
 
 
-def _messages(messages: list[tuple[int, Message]]) -> Iterator[Heard]:
+def _message_entries(messages: list[tuple[int, Message]]) -> Iterator[ContextText]:
     for i, message in messages:
-        yield Heard(
-            (-1, i), message.text, message.step, message.kind in LASTING, message.kind == "prompt",
+        yield ContextText(
+            (-1, i), message.text, message.step, message.kind in SURVIVES_COMPACTION, message.kind == "prompt",
             summary=message.kind == "summary",
         )  # fmt: skip
 
 
-def _step(position: int, step: Step, running: dict[str, Place]) -> Iterator[Moment]:
-    """A poll writes nothing, and what it brings belongs to the command it polls."""
+def _step_entries(i: int, step: Step, commands: dict[str, TextPosition]) -> Iterator[TimelineEntry]:
+    """The words, calls and results of step `i`; `commands` says where each command was last run.
+
+    A poll writes nothing, and what it brings belongs to the command that it polls.
+    """
     words = "\n".join(part for part in (step.text, step.reasoning) if part)
     if words:
-        yield Acted(step, None, words)
-    for i, call in enumerate(step.calls):
+        yield AgentAction(step, None, words)
+    for j, call in enumerate(step.calls):
         if call.action != "poll":
-            running[call.command or ""] = (position, i)
-            yield Acted(step, call, call_text(call), (position, i))
-    for i, call in enumerate(step.calls):
+            commands[call.command or ""] = (i, j)
+            yield AgentAction(step, call, call_text(call), (i, j))
+    for j, call in enumerate(step.calls):
         result = call.result
         if result is not None:
-            polled = running.get(call.command or "") if call.action == "poll" else None
+            polled = commands.get(call.command or "") if call.action == "poll" else None
             text = result.text if result.clean is None else result.clean
-            yield Heard(
-                polled or (position, i), text, step.index, ok=result.ok, unchanged=result.unchanged
+            yield ContextText(
+                polled or (i, j), text, step.index, ok=result.ok, unchanged=result.unchanged
             )
 
 
-def call_text(call: Call) -> str:
+def call_text(call: ToolCall) -> str:
     """Everything the agent wrote into a call, each piece once."""
-    named = (call.command, call.path, call.pattern, call.skill, call.written)
-    pieces = [piece for piece in named if piece]
+    fields = (call.command, call.path, call.pattern, call.skill, call.written)
+    pieces = [piece for piece in fields if piece]
     whole = "\n".join(pieces)
-    pieces += [leaf for leaf in _leaves(call.arguments) if leaf not in whole]
+    pieces += [text for text in _strings_in(call.arguments) if text not in whole]
     return "\n".join(pieces)
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _strings_in(value: Any) -> Iterator[str]:
     """The strings of nested arguments, without recursion: depth is the log's choice."""
     stack = [value]
     while stack:

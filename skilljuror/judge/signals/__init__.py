@@ -1,1 +1,1 @@
-"""Signs of uptake: values together, output restated, files of scripts used."""
+"""Signs of uptake beyond single features: values together, output restated, files of scripts used."""

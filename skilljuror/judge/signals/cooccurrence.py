@@ -17,37 +17,37 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skilljuror.judge.features.values import (
-    TOGETHER,
-    Placed,
-    counting_on,
-    plain_bits,
-    unnumbered,
-    values,
+    COOCCURRENCE_PREFIX,
+    ValueOnLine,
+    continued_counts,
+    surprise_bits,
+    values_of,
+    without_list_marker,
 )
 
-LONGEST = 12
+MAX_PASSAGE_LINES = 12
 """Lines of the longest passage."""
 
-_ANCHORS = 16
-"""Passages in which a value may stand and still lead to them."""
+_MAX_PASSAGES = 16
+"""A value in more passages than this leads to none of them: it is too common."""
 
 Passage = dict[str, str]
 """The values of a passage in order, each with the line on which it stands."""
 
 
 @dataclass(frozen=True)
-class TogetherRule:
+class CooccurrenceRule:
     """The parameters of the formula, from rubrics/eru.yaml."""
 
-    enough: float
+    enough_bits: float
     """Bits from which values that came back together prove where they come from."""
-    fewest: int
+    fewest_values: int
     """Fewest values that have to come back."""
-    most: int
+    most_values: int
     """Values of the largest passage that is looked for."""
     window: int
     """Values of the stretch of an action in which values count as close."""
-    cap: float
+    most_bits: float
     """Most bits of one value."""
     everyday: frozenset[str]
     """Values that are more common than their digits tell."""
@@ -56,7 +56,7 @@ class TogetherRule:
 
 
 @dataclass(frozen=True)
-class Match:
+class CooccurrenceMatch:
     """Values of a passage that an action holds together."""
 
     feature: str
@@ -72,167 +72,174 @@ class Match:
 
     @property
     def name(self) -> str:
-        """The feature of what came back: the values alone."""
-        return TOGETHER + " ".join(self.values)
+        """The feature of what came back: these values alone."""
+        return COOCCURRENCE_PREFIX + " ".join(self.values)
 
 
 @dataclass(frozen=True)
 class _Window:
+    """A stretch of the values of a text."""
+
     size: int
     """Values in it."""
     first: dict[str, tuple[int, str]]
-    """Its watched values: where each stands first, and on which line."""
+    """Value of some passage -> (its first place in the window, from 0; its line)."""
 
 
 def passages(lines: Iterable[str]) -> Iterator[Passage]:
     """The lines of a text with values, and its stretches of lines without a gap or a table."""
-    block: list[list[Placed]] = []
+    block: list[list[ValueOnLine]] = []
     for line in lines:
-        here = [(value, line) for value in values(unnumbered(line))]
-        yield _passage(here)
+        on_line = [(value, line) for value in values_of(without_list_marker(line))]
+        yield _passage(on_line)
         if line.strip() and "|" not in line:
-            block.append(here)
+            block.append(on_line)
             continue
-        yield from _whole(block)
+        yield from _block_passage(block)
         block = []
-    yield from _whole(block)
+    yield from _block_passage(block)
 
 
-def _whole(block: list[list[Placed]]) -> Iterator[Passage]:
-    if len(block) <= LONGEST:
-        yield _passage(placed for here in block for placed in here)
+def _block_passage(block: list[list[ValueOnLine]]) -> Iterator[Passage]:
+    if len(block) <= MAX_PASSAGE_LINES:
+        yield _passage(placed for on_line in block for placed in on_line)
 
 
-def _passage(found: Iterable[Placed]) -> Passage:
+def _passage(values: Iterable[ValueOnLine]) -> Passage:
     passage: Passage = {}
-    for value, line in found:
+    for value, line in values:
         passage.setdefault(value, line)
     return passage
 
 
-class Together:
+class CooccurrenceDetector:
     """The passages of one agent's resources, and what else its run held of their values."""
 
-    def __init__(self, rule: TogetherRule) -> None:
+    def __init__(self, rule: CooccurrenceRule) -> None:
         self._rule = rule
         self._passages: dict[str, Passage] = {}
-        self._rivals: dict[str, int] = {}
-        """feature -> passages of the text in which it stands."""
+        self._passage_counts: dict[str, int] = {}
+        """Feature -> passages of the text that it stands in."""
         self._by_value: dict[str, list[str]] = defaultdict(list)
         self._known: dict[str, set[str]] = defaultdict(set)
-        """feature -> those of its values that something else held together."""
-        self._fit: dict[tuple[str, ...], dict[str, Passage]] = {}
-        """Text of a source -> its passages: every text is learned first and shown later."""
+        """Feature -> those of its values that something else held together."""
+        self._passages_of: dict[tuple[str, ...], dict[str, Passage]] = {}
+        """Lines of a source -> its passages: every text is learned first and shown later."""
         self._looked = 0
         """Windows of actions looked at so far."""
 
     def add(self, lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Learn a source's passages: the feature of each, with its first line."""
-        fit = self._fitting(lines)
-        for feature, passage in fit.items():
-            self._rivals[feature] = max(len(fit), self._rivals.get(feature, 0))
+        """Learn the passages of a source: (feature, its first line) of each."""
+        learned = self._indexed(lines)
+        for feature, passage in learned.items():
+            self._passage_counts[feature] = max(len(learned), self._passage_counts.get(feature, 0))
             if feature not in self._passages:
                 self._passages[feature] = passage
                 for value in passage:
                     self._by_value[value].append(feature)
             yield feature, next(iter(passage.values()))
 
-    def _fitting(self, lines: Sequence[str]) -> dict[str, Passage]:
+    def _indexed(self, lines: Sequence[str]) -> dict[str, Passage]:
         key = tuple(lines)
-        if key not in self._fit:
-            fewest, most = self._rule.fewest, self._rule.most
-            fit = (one for one in passages(lines) if fewest <= len(one) <= most)
-            self._fit[key] = {TOGETHER + " ".join(one): one for one in fit}
-        return self._fit[key]
+        if key not in self._passages_of:
+            fewest, most = self._rule.fewest_values, self._rule.most_values
+            kept = (passage for passage in passages(lines) if fewest <= len(passage) <= most)
+            self._passages_of[key] = {
+                COOCCURRENCE_PREFIX + " ".join(passage): passage for passage in kept
+            }
+        return self._passages_of[key]
 
     def show(self, lines: Sequence[str]) -> tuple[list[str], list[str]]:
-        """A source shows its text: its passages that can prove something, and others' that cannot
-        any more."""
-        shown = self._fitting(lines) if self._passages else {}
-        spoilt = self.hear(lines, spare=shown)
-        return [feature for feature in shown if self._tells(feature)], spoilt
+        """A source shows its text: (features of its passages that can prove something, features of other
+        passages that cannot any more)."""
+        shown = self._indexed(lines) if self._passages else {}
+        spoilt = self.said_elsewhere(lines, spare=shown)
+        return [feature for feature in shown if self._can_prove(feature)], spoilt
 
-    def hear(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
-        """Something said this: the passages, except some, that can prove nothing any more."""
+    def said_elsewhere(self, lines: Iterable[str], *, spare: Container[str] = ()) -> list[str]:
+        """Something said these lines: passages, save those in `spare`, that can prove nothing any more."""
         touched: dict[str, None] = {}
         for window in self._windows(lines):
             for feature in self._candidates(window):
                 if feature not in spare:
                     self._known[feature] |= window.first.keys() & self._passages[feature].keys()
                     touched[feature] = None
-        return [feature for feature in touched if not self._tells(feature)]
+        return [feature for feature in touched if not self._can_prove(feature)]
 
-    def used(self, lines: Iterable[str]) -> list[Match]:
-        """The agent did this: the passages of which it holds enough values together."""
-        best: dict[str, Match] = {}
+    def used(self, lines: Iterable[str]) -> list[CooccurrenceMatch]:
+        """The agent wrote these lines: the passages of which they hold enough values together."""
+        best: dict[str, CooccurrenceMatch] = {}
         for window in self._windows(lines):
             self._looked += 1
             for feature in self._candidates(window):
                 match = self._match(feature, window, self._looked)
-                if match.bits >= max(self._rule.enough, best.get(feature, _NOTHING).bits):
+                if match.bits >= max(self._rule.enough_bits, best.get(feature, _NOTHING).bits):
                     best[feature] = match
         return list(best.values())
 
     def _windows(self, lines: Iterable[str]) -> Iterator[_Window]:
-        """Windows at half their size, where they hold enough watched values."""
+        """Overlapping windows, each half a window after the one before, that hold enough values of passages."""
         if not self._passages:
             return
-        found = [(value, line) for line in lines for value in values(line)]
+        written = [(value, line) for line in lines for value in values_of(line)]
         half = self._rule.window // 2
-        for start in range(0, max(1, len(found) - half), half):
-            part = found[start : start + 2 * half]
+        for start in range(0, max(1, len(written) - half), half):
+            part = written[start : start + 2 * half]
             first: dict[str, tuple[int, str]] = {}
             for i, (value, line) in enumerate(part):
                 if value in self._by_value:
                     first.setdefault(value, (i, line))
-            if len(first) >= self._rule.fewest:
+            if len(first) >= self._rule.fewest_values:
                 yield _Window(len(part), first)
 
     def _candidates(self, window: _Window) -> list[str]:
         """Passages with enough values in a window, found by values that stand in few of them."""
-        found: dict[str, None] = {}
+        candidates: dict[str, None] = {}
         for value in window.first:
-            here = self._by_value[value]
-            if len(here) <= _ANCHORS:
-                found.update(dict.fromkeys(here))
-        least = self._rule.fewest
-        return [one for one in found if len(window.first.keys() & self._passages[one]) >= least]
+            features = self._by_value[value]
+            if len(features) <= _MAX_PASSAGES:
+                candidates.update(dict.fromkeys(features))
+        values, fewest = window.first.keys(), self._rule.fewest_values
+        return [name for name in candidates if len(values & self._passages[name]) >= fewest]
 
     def _surprise(self, value: str) -> float:
         everyday = value in self._rule.everyday
-        return min(plain_bits(value), self._rule.everyday_bits if everyday else self._rule.cap)
+        return min(
+            surprise_bits(value), self._rule.everyday_bits if everyday else self._rule.most_bits
+        )
 
-    def _tells(self, feature: str) -> bool:
+    def _can_prove(self, feature: str) -> bool:
         """Whether a passage that came back whole would prove anything."""
         passage = self._passages[feature]
         whole = {value: (i, line) for i, (value, line) in enumerate(passage.items())}
-        return self._match(feature, _Window(len(whole), whole), 1).bits >= self._rule.enough
+        return self._match(feature, _Window(len(whole), whole), 1).bits >= self._rule.enough_bits
 
-    def _match(self, feature: str, window: _Window, looked: int) -> Match:
+    def _match(self, feature: str, window: _Window, looked: int) -> CooccurrenceMatch:
         """The values of a passage in a window that are the most improbable together."""
         passage, known = self._passages[feature], self._known.get(feature, ())
         new = [value for value in passage if value in window.first and value not in known]
-        on = counting_on(new)
-        ranked = sorted(set(new) - on, key=lambda value: (-self._surprise(value), value))
-        against = math.log2(self._rivals[feature]) + math.log2(looked)
+        rarest_first = sorted(
+            set(new) - continued_counts(new), key=lambda value: (-self._surprise(value), value)
+        )
+        against = math.log2(self._passage_counts[feature]) + math.log2(looked)
         best = _NOTHING
-        for k in range(self._rule.fewest, len(ranked) + 1):
-            chosen = ranked[:k]
+        for k in range(self._rule.fewest_values, len(rarest_first) + 1):
+            chosen = rarest_first[:k]
             bits = (
                 sum(map(self._surprise, chosen)) - against - math.log2(math.comb(len(passage), k))
             )
-            bits -= _placings(chosen, passage, window)
+            bits -= _placement_bits(chosen, passage, window)
             if bits > best.bits:
-                lines = window.first[ranked[0]][1], passage[ranked[0]]
-                best = Match(feature, tuple(chosen), *lines, bits)
+                lines = window.first[rarest_first[0]][1], passage[rarest_first[0]]
+                best = CooccurrenceMatch(feature, tuple(chosen), *lines, bits)
         return best
 
 
-def _placings(chosen: list[str], passage: Passage, window: _Window) -> float:
+def _placement_bits(chosen: list[str], passage: Passage, window: _Window) -> float:
     """log2 of the ways to place the values; in the order of the passage there are fewer."""
     places = [window.first[value][0] for value in passage if value in chosen]
     ways = math.comb if places == sorted(places) else math.perm
     return math.log2(ways(max(window.size, len(chosen)), len(chosen)))
 
 
-_NOTHING = Match("", (), "", "", -math.inf)
+_NOTHING = CooccurrenceMatch("", (), "", "", -math.inf)

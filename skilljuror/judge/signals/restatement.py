@@ -11,22 +11,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from skilljuror.judge.features.tokenisation import STOP_WORDS, words_of
-from skilljuror.judge.replay.timeline import Acted
+from skilljuror.judge.replay.timeline import AgentAction
 
-RESTATED = 2
-"""New words of one line of the output that one sentence must hold."""
+NEW_WORDS = 2
+"""Words of one line of the output, not said by the command, that one sentence must hold."""
 
-FAILURE = 1
+NEW_WORDS_AFTER_FAILURE = 1
 """The same for a run that failed: the agent has every reason to speak of it."""
 
-PART = 1 / 3
+SHARE_OF_NEW_WORDS = 1 / 3
 """Share of the line's new words that must be among them."""
 
-WHOLE = 2 / 3
+SHARE_OF_ALL_WORDS = 2 / 3
 """Share of all words of a line that restate it with one new word among them."""
 
-LONG = 3
-"""Fewest words of that."""
+FEWEST_WORDS = 3
+"""Words of a line that such a share must come to at least."""
 
 _ENDINGS = ("ing", "ed", "es", "s")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
@@ -41,25 +41,25 @@ def stem(word: str) -> str:
 
 
 def stems(line: str, generic: frozenset[str]) -> set[str]:
-    """The telling words of a line by their stems."""
-    telling = (
+    """The words of a line that tell something, by their stems; `generic` stems tell nothing."""
+    words = (
         stem(word)
         for word in words_of(line)
         if len(word) >= 4 and word not in STOP_WORDS and not word.isdigit()
     )
-    return {key for key in telling if key not in generic}
+    return {word for word in words if word not in generic}
 
 
 @dataclass(frozen=True)
 class Restatement:
     """Words that judge the output of a run."""
 
-    action: Acted
+    action: AgentAction
     """The words."""
     clock: int
     """Their place in the agent's run."""
     shared: tuple[str, ...]
-    """Telling words that both hold."""
+    """Stems that both hold."""
     line: str
     """The line of the words."""
     printed: str
@@ -71,44 +71,46 @@ class _Output:
     """What a run printed."""
 
     lines: Sequence[str]
-    told: set[str]
-    """What its command says."""
+    command_words: set[str]
+    """Stems that its command says."""
     fewest: int
     """New words that restate a line of it."""
 
     def restated(self, printed: set[str], shared: set[str]) -> bool:
         """Whether the shared words of a line restate it."""
-        fresh = len(shared - self.told)
-        if fresh >= self.fewest and fresh >= PART * len(printed - self.told):
+        new = len(shared - self.command_words)
+        if new >= self.fewest and new >= SHARE_OF_NEW_WORDS * len(printed - self.command_words):
             return True
-        return fresh > 0 and len(shared) >= LONG and len(shared) >= WHOLE * len(printed)
+        fewest = max(FEWEST_WORDS, SHARE_OF_ALL_WORDS * len(printed))
+        return new > 0 and len(shared) >= fewest
 
 
-class Restated:
+class RestatementDetector:
     """Restatements of the outputs of one agent's runs of bundled code."""
 
     def __init__(self, generic: frozenset[str]) -> None:
-        self.found: dict[int, Restatement] = {}
-        """Position of a run's event -> the words right after it."""
+        self.restatements: dict[int, Restatement] = {}
+        """Event of a run -> the words right after it that restate what it printed."""
         self._generic = generic
         self._printed: dict[int, _Output] = {}
-        """Runs since the agent's last action."""
+        """Event of a run since the agent's last action -> what the run printed."""
 
     def finish(
         self, i: int, output: Sequence[str], command: Iterable[str], *, failed: bool
     ) -> None:
-        """The output of a run arrived."""
-        told = {key for line in command for key in stems(line, self._generic)}
-        self._printed[i] = _Output(output, told, FAILURE if failed else RESTATED)
+        """The output of the run of event `i` arrived."""
+        said = {word for line in command for word in stems(line, self._generic)}
+        fewest = NEW_WORDS_AFTER_FAILURE if failed else NEW_WORDS
+        self._printed[i] = _Output(output, said, fewest)
 
-    def act(self, action: Acted, clock: int) -> None:
+    def act(self, action: AgentAction, clock: int) -> None:
         """The agent did something: words may restate what was printed since its last action."""
-        said = list(self._sentences(action.text)) if self._printed and not action.call else []
-        for i, output in self._printed.items() if said else ():
-            match = self._match(output, said)
+        sentences = list(self._sentences(action.text)) if self._printed and not action.call else []
+        for i, output in self._printed.items() if sentences else ():
+            match = self._match(output, sentences)
             if match:
                 shared, sentence, printed = match
-                self.found[i] = Restatement(action, clock, shared, sentence, printed)
+                self.restatements[i] = Restatement(action, clock, shared, sentence, printed)
         self._printed.clear()
 
     def _sentences(self, text: str) -> Iterator[tuple[str, set[str]]]:
@@ -116,15 +118,15 @@ class Restated:
             yield sentence, stems(sentence, self._generic)
 
     def _match(
-        self, output: _Output, said: list[tuple[str, set[str]]]
+        self, output: _Output, sentences: list[tuple[str, set[str]]]
     ) -> tuple[tuple[str, ...], str, str] | None:
-        """The first line of the output that a sentence restates: (shared words, both sides)."""
-        anything = set().union(*(words for _, words in said)) - output.told
+        """(shared stems, sentence, line) of the first line of the output that a sentence restates."""
+        anything = set().union(*(words for _, words in sentences)) - output.command_words
         for line in output.lines:
             printed = stems(line, self._generic)
             if printed.isdisjoint(anything):
                 continue
-            for sentence, words in said:
+            for sentence, words in sentences:
                 if output.restated(printed, printed & words):
                     return tuple(sorted(printed & words)), sentence, line
         return None

@@ -6,20 +6,26 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
 from skilljuror.knowledge.comparison.file_matching import FilePairs, pair_files
-from skilljuror.knowledge.comparison.generated_lines import Makings
-from skilljuror.knowledge.comparison.link_targets import Aimed
+from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
+from skilljuror.knowledge.comparison.link_targets import LinkComparison
 from skilljuror.knowledge.comparison.ordering import swapped_lines, swapped_steps
-from skilljuror.knowledge.comparison.routing_lines import Leads
-from skilljuror.knowledge.comparison.unit_matching import Matching, Pair, home_of, homes_of, match
-from skilljuror.knowledge.generated.line_grammar import made_heading
-from skilljuror.knowledge.units.critical_tokens import change_between
+from skilljuror.knowledge.comparison.routing_lines import RoutingLines
+from skilljuror.knowledge.comparison.unit_matching import (
+    AlikePair,
+    UnitMatching,
+    heading_above,
+    headings_above,
+    match_units,
+)
+from skilljuror.knowledge.generated.templates import template_of_heading
+from skilljuror.knowledge.units.critical_tokens import critical_change
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.bundle import Blob, Bundle, Skill
-from skilljuror.models.knowledge import CONTENT_KINDS, Change, Unit, UnitDiff, UnitPair
+from skilljuror.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
 
 _WORD = re.compile(r"\w+")
-_VERBATIM: dict[str, Change] = {"code": "code", "row": "row", "field": "field"}
+_VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row", "field": "field"}
 
 
 def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
@@ -48,10 +54,10 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
     if parent.files == variant.files:
         return UnitDiff(compared=_compared(old))
     new = units_of(variant)
-    normal = Normal((parent, variant), (old, new))
-    matching = match(_content(old), _content(new), normal)
+    normal = TextNormaliser((parent, variant), (old, new))
+    matching = match_units(_content(old), _content(new), normal)
     files = pair_files(_of(old, "file"), _of(new, "file"))
-    aimed = Aimed((parent, variant), (old, new), normal)
+    aimed = LinkComparison((parent, variant), (old, new), normal)
     pairs = [_judged(pair, normal, aimed) for pair in matching.alike]
     altered = [pair for pair in pairs if pair.change is not None]
     altered += files.altered
@@ -60,9 +66,9 @@ def _diff(held: _Held, other: _Held) -> UnitDiff:
     altered += swapped_lines(old, matching)
     altered += aimed.mentions(matching.same)
     altered += aimed.links(matching)
-    makings = Makings((parent, variant), (old, new), matching)
+    makings = GeneratedLineProvenance((parent, variant), (old, new), matching)
     made, added = _parted(matching.added, makings.template)
-    leads, added = _parted(added, Leads(variant, new).leads)
+    leads, added = _parted(added, RoutingLines(variant, new).leads)
     titles = frozenset(unit.text for unit in _of(new, "heading"))
     return UnitDiff(
         compared=_compared(old),
@@ -90,14 +96,14 @@ def _of(units: Sequence[Unit], kind: str) -> list[Unit]:
 
 def _is_spare(unit: Unit, titles: frozenset[str]) -> bool:
     """Whether a unit that is gone is no loss: a generator's, or a heading of which a copy stands."""
-    if unit.kind == "heading" and (made_heading(unit.text) or unit.text in titles):
+    if unit.kind == "heading" and (template_of_heading(unit.text) or unit.text in titles):
         return True
     return unit.generated is not None
 
 
-def _judged(pair: Pair, normal: Normal, aimed: Aimed) -> UnitPair:
+def _judged(pair: AlikePair, normal: TextNormaliser, aimed: LinkComparison) -> UnitPair:
     before, after = pair.before, pair.after
-    change = change_between(normal.criticals(before), normal.criticals(after))
+    change = critical_change(normal.critical_tokens(before), normal.critical_tokens(after))
     if change in {None, "reference", "order"}:
         change = _VERBATIM.get(before.kind, change)
     change = change or _reordered(normal.text(before), normal.text(after))
@@ -105,7 +111,7 @@ def _judged(pair: Pair, normal: Normal, aimed: Aimed) -> UnitPair:
     return UnitPair(before, after, round(pair.ratio, 3), change)
 
 
-def _reordered(before: str, after: str) -> Change | None:
+def _reordered(before: str, after: str) -> ChangeKind | None:
     """Whether the same words stand in another order."""
     old, new = _WORD.findall(before), _WORD.findall(after)
     return "order" if old != new and sorted(old) == sorted(new) else None
@@ -134,7 +140,7 @@ _Units = Sequence[Unit]
 
 
 def _moved(
-    matching: Matching, makings: Makings, sides: tuple[_Units, _Units]
+    matching: UnitMatching, makings: GeneratedLineProvenance, sides: tuple[_Units, _Units]
 ) -> Iterator[UnitPair]:
     """Same text below another heading of the parent, though its own heading still stands."""
     old, new = sides
@@ -142,11 +148,11 @@ def _moved(
     renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
     below, still = _below(old), _below(new)
     for before, after in matching.same:
-        home, here = home_of(before), home_of(after)
+        home, here = heading_above(before), heading_above(after)
         if before.kind in {"heading", "field"}:
             continue
         if home == here:
-            homes, there = homes_of(before), homes_of(after)
+            homes, there = headings_above(before), headings_above(after)
             if homes != there and homes in still and there in below:
                 yield UnitPair(before, after)
         elif here in {"", renamed.get(home)} or home not in standing:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
-from skilljuror.models.knowledge import Change, Unit, UnitPair
+from skilljuror.models.knowledge import ChangeKind, Unit, UnitPair
 
 
 class FilePairs(NamedTuple):
@@ -43,7 +43,7 @@ def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     return FilePairs(same + found, altered, left, right)
 
 
-def _altered(pairs: list[tuple[Unit, Unit]], change: Change) -> list[UnitPair]:
+def _altered(pairs: list[tuple[Unit, Unit]], change: ChangeKind) -> list[UnitPair]:
     return [UnitPair(before, after, change=change) for before, after in pairs]
 
 

@@ -14,15 +14,14 @@ from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
-from skilljuror.knowledge.comparison.unit_matching import Matching
-from skilljuror.knowledge.generated.line_grammar import made_heading
-from skilljuror.knowledge.generated.templates import TEMPLATES
+from skilljuror.knowledge.comparison.unit_matching import UnitMatching
+from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_heading
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.plans.trigger_sentences import ROW as TRIGGER_ROW
+from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW as TRIGGER_ROW
 from skilljuror.knowledge.plans.trigger_sentences import trigger_in, trigger_problem
-from skilljuror.knowledge.units.critical_tokens import criticals
-from skilljuror.knowledge.units.normalised_text import paths_of, unaimed
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
+from skilljuror.knowledge.units.normalised_text import all_paths, without_local_target
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
@@ -43,14 +42,14 @@ _NOTE = re.compile(r"^ {0,3}\[\^[^\]\s]+\]:[ \t]+(\S.*)$", re.MULTILINE)
 _COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" in line)
 
 
-class Makings:
+class GeneratedLineProvenance:
     """What a generated line of one pair may be made of, looked up once."""
 
     def __init__(
         self,
         pair: tuple[Bundle, Bundle],
         units: tuple[Sequence[Unit], Sequence[Unit]],
-        matching: Matching,
+        matching: UnitMatching,
     ) -> None:
         self._parent, self._variant = pair
         self._units, self._made = units
@@ -66,17 +65,17 @@ class Makings:
             follows = unit.generated.startswith("row-")
             return unit.generated if not follows or self._row(unit) else None
         if unit.kind == "heading":
-            return "reference-title" if self._is_title(unit) else made_heading(unit.text)
+            return "reference-title" if self._is_title(unit) else template_of_heading(unit.text)
         if unit.kind == "item" and self._is_listed(unit):
             return "contents-row"
-        copied = unit.kind == "statement" and unaimed(unit.text) in self._definitions
+        copied = unit.kind == "statement" and without_local_target(unit.text) in self._definitions
         return "definition" if copied else None
 
     def is_made_heading(self, text: str, home: str) -> bool:
         """Whether a heading was put above text that stood below `home`: fixed words, no heading
         of the parent at all, or a name above text that had no heading. The table of files is
         no home for anything else."""
-        name = made_heading(text)
+        name = template_of_heading(text)
         made = name != "routing" and (name is not None or text not in self._headings)
         return made or (not home and _words(text) in self._names)
 
@@ -100,7 +99,7 @@ class Makings:
         name, description = plain_field(fields, "name"), plain_field(fields, "description")
         if name is not None and _words(name) in self._names:
             return "field-name"
-        if description is None or not set(criticals(description)) <= self._criticals:
+        if description is None or not set(critical_tokens(description)) <= self._criticals:
             return None
         words = _words(description)
         joints = sum(pair not in self._neighbours for pair in pairwise(words))
@@ -113,12 +112,12 @@ class Makings:
             return False
         target = found[1] or found[2]
         told = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
-        weighty = {token for token in criticals(told) if token.startswith(_WEIGHTY)}
+        weighty = {token for token in critical_tokens(told) if token.startswith(_WEIGHTY)}
         strange = set(_words(told)) - _ROW_WORDS - self._titled[0]
         weighty -= self._titled[1]
         for text in (target, *self._texts_of(unit.file, target), *self._mentions(target)):
             strange -= _read(text)
-            weighty -= set(criticals(text)) if weighty else set()
+            weighty -= set(critical_tokens(text)) if weighty else set()
         return not (strange or weighty)
 
     def _trigger(self, unit: Unit) -> bool:
@@ -182,7 +181,7 @@ class Makings:
     def _titled(self) -> tuple[frozenset[str], frozenset[str]]:
         """Words and critical tokens of all headings of the parent."""
         words = frozenset(word for text in self._headings for word in _read(text))
-        return words, frozenset(token for text in self._headings for token in criticals(text))
+        return words, frozenset(token for text in self._headings for token in critical_tokens(text))
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
@@ -215,7 +214,9 @@ class Makings:
     def _definitions(self) -> frozenset[str]:
         texts = [unit.text for unit in self._units if unit.kind == "statement"]
         notes = (_NOTE.findall(blob.text or "") for blob in self._parent.files.values())
-        told = {unaimed(text) for text in texts if text.startswith("[") and "]:" in text}
+        told = {
+            without_local_target(text) for text in texts if text.startswith("[") and "]:" in text
+        }
         return frozenset(told | {" ".join(note.split()) for found in notes for note in found})
 
     @cached_property
@@ -224,7 +225,7 @@ class Makings:
         names = [self._parent.name, self._variant.name]
         for skill in self._parent.skills:
             names += [skill.name, PurePosixPath(skill.directory).name]
-        for path in paths_of(self._parent, self._units):
+        for path in all_paths(self._parent, self._units):
             names += [*PurePosixPath(path).parts[:-1], PurePosixPath(path).stem]
         return frozenset(_words(name) for name in names)
 

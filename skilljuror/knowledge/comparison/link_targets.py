@@ -14,24 +14,24 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from skilljuror.knowledge.classes import is_root_name
 from skilljuror.knowledge.comparison.file_matching import is_tail
-from skilljuror.knowledge.comparison.unit_matching import Matching
-from skilljuror.knowledge.generated.line_grammar import MARKER, embedded_path
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.comparison.unit_matching import UnitMatching
+from skilljuror.knowledge.generated.templates import MARKER, marker_path
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.normalised_text import Normal, paths_in, paths_of
+from skilljuror.knowledge.units.normalised_text import TextNormaliser, all_paths, paths_in
 from skilljuror.knowledge.units.prose import LINK_ARROW
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit, UnitPair
+from skilljuror.models.resource_class import is_root_name
 
 _REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _MOST = 0.5
 """Share of the texts below two headings beyond which they share most."""
 
 
-class Place(NamedTuple):
+class LinkTarget(NamedTuple):
     """Where a link leads; both are empty for what is not there."""
 
     files: frozenset[str]
@@ -43,24 +43,24 @@ class Place(NamedTuple):
     others: frozenset[frozenset[str]] = frozenset()
     """The texts below each of these others."""
 
-    def agrees(self, other: "Place") -> bool:
+    def agrees(self, other: "LinkTarget") -> bool:
         """Whether it can be the same place of another bundle; what is not there may be anything.
         A file that keeps its name is known by its folders; a root, for all have one name, and any
         other place by its headings."""
         if not (any(self) and any(other)):
             return True
-        if any(is_one(f, g) for f in self.files for g in other.files):
+        if any(may_be_one_file(f, g) for f in self.files for g in other.files):
             return True
         kept = {basename(f) for f in self.files} & {basename(g) for g in other.files}
         if not (all(map(is_root_name, kept)) and self.titles & other.titles):
             return False
         return not self._is_another(other)
 
-    def likeness(self, other: "Place") -> tuple[bool, float, bool]:
+    def likeness(self, other: "LinkTarget") -> tuple[bool, float, bool]:
         """How much speaks for the other of several that agree."""
         return self == other, _shared(self.below, other.below), any(self) == any(other)
 
-    def _is_another(self, other: "Place") -> bool:
+    def _is_another(self, other: "LinkTarget") -> bool:
         """Whether the other is another heading of the same title, by what stands below it: just what
         stands below that one, or most of it where little of its own does."""
         own = _shared(self.below, other.below)
@@ -73,10 +73,10 @@ def _shared(texts: frozenset[str], others: frozenset[str]) -> float:
     return len(texts & others) / max(1, len(texts | others))
 
 
-NOWHERE = Place(frozenset(), frozenset())
+NOWHERE = LinkTarget(frozenset(), frozenset())
 
 
-def is_one(path: str, other: str) -> bool:
+def may_be_one_file(path: str, other: str) -> bool:
     """Whether two paths can be one file: one ends with the other, or both with the same folder and
     name, or one is a skill inside a skill and the other the page that it became."""
     two = path.split("/")[-2:]
@@ -88,21 +88,21 @@ def _became(path: str, page: str) -> bool:
     return is_root_name(path) and basename(page) == f"{basename(dirname(path))}.md"
 
 
-class Aims:
+class LinkResolver:
     """The files and headings of one bundle, and where its links lead."""
 
-    def __init__(self, bundle: Bundle, units: Sequence[Unit], normal: Normal) -> None:
+    def __init__(self, bundle: Bundle, units: Sequence[Unit], normal: TextNormaliser) -> None:
         self._bundle, self._units, self._normal = bundle, units, normal
         self.known: dict[str, list[str]] = defaultdict(list)
         """Name -> paths of the files of that name, on disk and in markers."""
-        for path in dict.fromkeys(paths_of(bundle, units)):
+        for path in dict.fromkeys(all_paths(bundle, units)):
             self.known[basename(path)].append(path)
 
     def named(self, path: str) -> list[str]:
         """The files that a path may name; the path itself when it names none."""
         return [one for one in self.known.get(basename(path), ()) if is_tail(one, path)] or [path]
 
-    def place(self, link: Unit) -> Place:
+    def place(self, link: Unit) -> LinkTarget:
         """Where a link leads."""
         path, _, anchor = unquote(link.text.rpartition(LINK_ARROW)[2]).partition("#")
         path = path.partition("?")[0]
@@ -113,7 +113,7 @@ class Aims:
             return self._named_heading(link.file, anchor.lower()) or NOWHERE
         return _both(self._heading(file, anchor.lower()) for file in sorted(files))
 
-    def _heading(self, file: str, anchor: str) -> Place:
+    def _heading(self, file: str, anchor: str) -> LinkTarget:
         """The heading of a file; the whole file where no page of its own has that heading."""
         found = self._named_heading(file, anchor)
         if found is not None:
@@ -121,9 +121,9 @@ class Aims:
         if file in self._bundle.files:
             return self._whole([file])
         there = _both(filter(None, (self._named_heading(page, anchor) for page in self._headings)))
-        return Place(frozenset() if there.titles else frozenset({file}), there.titles)
+        return LinkTarget(frozenset() if there.titles else frozenset({file}), there.titles)
 
-    def _named_heading(self, file: str, anchor: str) -> Place | None:
+    def _named_heading(self, file: str, anchor: str) -> LinkTarget | None:
         """The heading of an anchor on a page: one that is shown, else one that a fence carries."""
         headings = self._headings.get(file, {})
         return headings.get(anchor) or headings.get(f"#{anchor}")
@@ -145,11 +145,13 @@ class Aims:
                 found.add(path)
         return found
 
-    def _whole(self, files: Collection[str]) -> Place:
+    def _whole(self, files: Collection[str]) -> LinkTarget:
         """The place of files; a folder is known by its name alone, for it moves with them."""
         told = frozenset(path for path in files if path not in self._folders)
         titles = {title for path in told for title in self._titles(path)}
-        return Place(told, frozenset(titles | {f"{basename(path)}/" for path in set(files) - told}))
+        return LinkTarget(
+            told, frozenset(titles | {f"{basename(path)}/" for path in set(files) - told})
+        )
 
     def _titles(self, path: str) -> Iterator[str]:
         """What a file goes by: its first heading, and its own name where no other has it; a root
@@ -174,14 +176,14 @@ class Aims:
         return {path: [found[0].text] for path, found in self._titled.items()}
 
     @cached_property
-    def _headings(self) -> dict[str, dict[str, Place]]:
+    def _headings(self) -> dict[str, dict[str, LinkTarget]]:
         """File -> anchor -> place; a heading that opens a file is a place of that file."""
-        pages: dict[str, dict[str, Place]] = defaultdict(dict)
+        pages: dict[str, dict[str, LinkTarget]] = defaultdict(dict)
         for path, found in self._titled.items():
             names = self._anchors(path, found)
             opened = path
             for unit in found:
-                carried = embedded_path(unit.text) if unit.generated == MARKER else None
+                carried = marker_path(unit.text) if unit.generated == MARKER else None
                 opened = carried or opened
                 place = self._heading_place(unit, frozenset({opened} - {""}))
                 opened = opened if carried else ""
@@ -192,7 +194,7 @@ class Aims:
         """First line of a heading -> its anchor. Those that a fence carries have none of the page's
         and are named among themselves, behind a mark that no anchor has."""
         text = read_text(self._bundle.files[path])
-        told = document_of(text.lines).headings if text else ()
+        told = markdown_index(text.lines).headings if text else ()
         shown = {one.start + 1 for one in told}
         names: dict[int, str] = {}
         for mark, part in (
@@ -204,11 +206,11 @@ class Aims:
             names.update(zip(starts, titles, strict=True))
         return names
 
-    def _heading_place(self, heading: Unit, files: frozenset[str]) -> Place:
+    def _heading_place(self, heading: Unit, files: frozenset[str]) -> LinkTarget:
         """The place of a heading; of one whose title others have, with what tells them apart."""
         alike = self._alike.get(heading.text, {})
         own = alike.get((heading.file, heading.start), frozenset())
-        return Place(files, frozenset({heading.text}), own, frozenset(alike.values()) - {own})
+        return LinkTarget(files, frozenset({heading.text}), own, frozenset(alike.values()) - {own})
 
     @cached_property
     def _alike(self) -> dict[str, dict[tuple[str, int], frozenset[str]]]:
@@ -233,25 +235,28 @@ class Aims:
         return found
 
 
-def _both(places: Iterable[Place]) -> Place:
+def _both(places: Iterable[LinkTarget]) -> LinkTarget:
     told = list(places)
     files = frozenset(path for one in told for path in one.files)
     titles = frozenset(title for one in told for title in one.titles)
     below = frozenset(text for one in told for text in one.below)
-    return Place(files, titles, below, told[0].others if len(told) == 1 else frozenset())
+    return LinkTarget(files, titles, below, told[0].others if len(told) == 1 else frozenset())
 
 
-class Aimed:
+class LinkComparison:
     """What two bundles aim at, compared."""
 
     def __init__(
         self,
         pair: tuple[Bundle, Bundle],
         units: tuple[Sequence[Unit], Sequence[Unit]],
-        normal: Normal,
+        normal: TextNormaliser,
     ) -> None:
         self._units = units
-        self._aims = (Aims(pair[0], units[0], normal), Aims(pair[1], units[1], normal))
+        self._aims = (
+            LinkResolver(pair[0], units[0], normal),
+            LinkResolver(pair[1], units[1], normal),
+        )
         self._normal = normal
         self._shared = {
             name for aims in self._aims for name, paths in aims.known.items() if len(paths) > 1
@@ -275,7 +280,7 @@ class Aimed:
 
     def _can_be(self, path: str, other: str) -> bool:
         mine, theirs = self._aims[0].named(path), self._aims[1].named(other)
-        return any(is_one(one, two) for one in mine for two in theirs)
+        return any(may_be_one_file(one, two) for one in mine for two in theirs)
 
     def mentions(self, same: Iterable[tuple[Unit, Unit]]) -> Iterator[UnitPair]:
         """Texts that are equal without their paths, and name other files with them. Of such equal
@@ -296,7 +301,7 @@ class Aimed:
             if place is None:
                 yield UnitPair(before, after, change="reference")
 
-    def links(self, matching: Matching) -> Iterator[UnitPair]:
+    def links(self, matching: UnitMatching) -> Iterator[UnitPair]:
         """Local links that lead elsewhere than the parent's of the same label, and labels that still
         stand and lead nowhere any more."""
         mine, theirs = (self._labelled(side) for side in (0, 1))
@@ -314,7 +319,7 @@ class Aimed:
                 if after is not None:
                     yield UnitPair(link, after, change="reference")
 
-    def _labelled(self, side: int) -> dict[str, list[tuple[Unit, Place]]]:
+    def _labelled(self, side: int) -> dict[str, list[tuple[Unit, LinkTarget]]]:
         """Label -> the local links of a side, those of generated lines apart."""
         units, aims = self._units[side], self._aims[side]
         made = {
@@ -322,7 +327,7 @@ class Aimed:
             for unit in units
             if unit.generated is not None and unit.kind in CONTENT_KINDS
         }
-        found: dict[str, list[tuple[Unit, Place]]] = defaultdict(list)
+        found: dict[str, list[tuple[Unit, LinkTarget]]] = defaultdict(list)
         for unit in units:
             if unit.kind == "link" and (unit.file, unit.start) not in made:
                 label, _, address = unit.text.rpartition(LINK_ARROW)
@@ -332,13 +337,13 @@ class Aimed:
 
 
 def _unmet(
-    old: Sequence[tuple[Unit, Place]], rest: list[tuple[Unit, Place]]
-) -> Iterator[tuple[Unit, Place]]:
+    old: Sequence[tuple[Unit, LinkTarget]], rest: list[tuple[Unit, LinkTarget]]
+) -> Iterator[tuple[Unit, LinkTarget]]:
     """The links of one label that none of the other side's agrees with; those that one does are
     taken out of `rest`, links to something before links to nothing."""
     waiting = Counter(place for _, place in rest)
     kinds = list(waiting)
-    found: list[Place] = []
+    found: list[LinkTarget] = []
     unmet = []
     for link, place in old:
         fits = (one for one in kinds if waiting[one] and place.agrees(one))

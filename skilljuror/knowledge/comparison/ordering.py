@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from skilljuror.knowledge.comparison.unit_matching import Matching
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.comparison.unit_matching import UnitMatching
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.knowledge.units.prose import STEP_ARROW
 from skilljuror.models.knowledge import Unit, UnitPair
 
@@ -14,7 +14,7 @@ _GAP = 2
 
 
 def swapped_steps(
-    old: Sequence[Unit], new: Sequence[Unit], matching: Matching, normal: Normal
+    old: Sequence[Unit], new: Sequence[Unit], matching: UnitMatching, normal: TextNormaliser
 ) -> Iterator[UnitPair]:
     """Neighbouring steps that both still stand, but no longer in this order."""
     became = {normal.text(before): normal.text(after) for before, after in matching.same}
@@ -32,7 +32,7 @@ def swapped_steps(
             yield UnitPair(unit, by_end.get(became[second], unit), change="steps")
 
 
-def swapped_lines(old: Sequence[Unit], matching: Matching) -> Iterator[UnitPair]:
+def swapped_lines(old: Sequence[Unit], matching: UnitMatching) -> Iterator[UnitPair]:
     """Neighbouring lines of a listing that stand the other way round.
 
     Lines that the parent holds more than once are left out: which copy is which is not known.

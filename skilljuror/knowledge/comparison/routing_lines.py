@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
@@ -18,7 +18,7 @@ _ORDER = frozenset({"cmp:before", "cmp:after"})
 """Comparators that every cue may use: they say when, not how much."""
 
 
-class Leads:
+class RoutingLines:
     """The supporting files of a variant, and what each of them demands."""
 
     def __init__(self, variant: Bundle, units: Iterable[Unit]) -> None:
@@ -47,7 +47,7 @@ class Leads:
         for path in named:
             text = _pattern(self._names[path]).sub("", text)
         allowed = set().union(_ORDER, *(self._tokens[path] for path in named))
-        return {t for t in criticals(text) if t.partition(":")[2].strip("./")} <= allowed
+        return {t for t in critical_tokens(text) if t.partition(":")[2].strip("./")} <= allowed
 
 
 def _are_told(names: tuple[str, ...], text: str) -> bool:

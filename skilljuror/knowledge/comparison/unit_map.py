@@ -1,10 +1,10 @@
 """Where each unit of a source stands in each variant."""
 
-from skilljuror.knowledge.comparison.unit_matching import match
+from skilljuror.knowledge.comparison.unit_matching import match_units
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.knowledge import MappedUnit, Place, Unit
+from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 
 
 def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUnit]:
@@ -16,7 +16,7 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
     one stands. None means that the variant does not say it.
     """
     units = units_of(source)
-    found: dict[str, dict[str, Place]] = {}
+    found: dict[str, dict[str, UnitLocation]] = {}
     for name in sorted(variants):
         same = (other for other in found if variants[other].files == variants[name].files)
         twin = next(same, None)
@@ -27,12 +27,12 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
     ]
 
 
-def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Place]:
+def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, UnitLocation]:
     if source.files == variant.files:
         return {unit.unit: _place(unit) for unit in units}
     others = units_of(variant)
-    normal = Normal((source, variant), (units, others))
-    matching = match(units, others, normal)
+    normal = TextNormaliser((source, variant), (units, others))
+    matching = match_units(units, others, normal)
     places = {before.unit: _place(after) for before, after in matching.same}
     places.update({pair.before.unit: _place(pair.after) for pair in matching.alike})
     standing = {(unit.kind, normal.text(unit)): unit for unit in others}
@@ -43,5 +43,5 @@ def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, Pla
     return places
 
 
-def _place(unit: Unit) -> Place:
-    return Place(unit.file, unit.start, unit.end)
+def _place(unit: Unit) -> UnitLocation:
+    return UnitLocation(unit.file, unit.start, unit.end)

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from math import ceil
 from typing import NamedTuple
 
-from skilljuror.knowledge.generated.line_grammar import MARKER, made_heading
-from skilljuror.knowledge.units.normalised_text import Normal
+from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
 from skilljuror.models.knowledge import Unit
 
 ALIKE = 0.6
@@ -28,7 +28,7 @@ _PAIRED = 20_000
 steps, and there are lines of a hundred thousand words."""
 
 
-class Pair(NamedTuple):
+class AlikePair(NamedTuple):
     """Two units that stand for each other."""
 
     before: Unit
@@ -36,12 +36,12 @@ class Pair(NamedTuple):
     ratio: float
 
 
-class Matching(NamedTuple):
+class UnitMatching(NamedTuple):
     """Every unit of both sides in exactly one place."""
 
     same: list[tuple[Unit, Unit]]
     """Equal after normalisation."""
-    alike: list[Pair]
+    alike: list[AlikePair]
     """The best pairs among the rest."""
     missing: list[Unit]
     """Units of the parent without a partner."""
@@ -55,7 +55,9 @@ def family(unit: Unit) -> str:
     return MARKER if unit.generated == MARKER else _FAMILIES.get(unit.kind, unit.kind)
 
 
-def match(parent: Sequence[Unit], variant: Sequence[Unit], normal: Normal) -> Matching:
+def match_units(
+    parent: Sequence[Unit], variant: Sequence[Unit], normal: TextNormaliser
+) -> UnitMatching:
     """Pair the units of two bundles: first equal ones, then the most alike of the rest.
 
     Equal units that stand several times are paired by their neighbours and headings, so that
@@ -68,7 +70,7 @@ def match(parent: Sequence[Unit], variant: Sequence[Unit], normal: Normal) -> Ma
         taken, old, new = _exact(old, new, width)
         same += taken
     alike, missing, added = _fuzzy(old, new, normal)
-    return Matching(same, alike, missing, added)
+    return UnitMatching(same, alike, missing, added)
 
 
 class _Keyed(NamedTuple):
@@ -78,7 +80,7 @@ class _Keyed(NamedTuple):
     after: str
 
 
-def _keyed(units: Sequence[Unit], normal: Normal) -> list[_Keyed]:
+def _keyed(units: Sequence[Unit], normal: TextNormaliser) -> list[_Keyed]:
     texts = ["", *(normal.text(unit) for unit in units), ""]
     return [
         _Keyed(unit, (family(unit), texts[n]), texts[n - 1], texts[n + 1])
@@ -95,7 +97,7 @@ def _identity(item: _Keyed, width: int) -> Hashable:
         return item.key
     if width == _WIDTHS - 2:
         return item.key, item.before, item.after
-    homes = homes_of(item.unit)
+    homes = headings_above(item.unit)
     home = homes if width < _HOMES else homes[-1:]
     return (item.key, home, item.before, item.after)[: 4 - width % _HOMES]
 
@@ -104,18 +106,18 @@ _HOMES = 3
 """Widths that look at two headings above a unit, and as many that look at one."""
 
 
-def homes_of(unit: Unit) -> tuple[str, ...]:
+def headings_above(unit: Unit) -> tuple[str, ...]:
     """The two headings that a unit stands below, the nearest last. A page's opening stays its
     title's where a contents list was put above it."""
     titles = unit.headings
-    while titles and made_heading(titles[-1]) == "contents":
+    while titles and template_of_heading(titles[-1]) == "contents":
         titles = titles[:-1]
     return titles[-2:]
 
 
-def home_of(unit: Unit) -> str:
+def heading_above(unit: Unit) -> str:
     """The heading that a unit stands below; "" for none."""
-    return "".join(homes_of(unit)[-1:])
+    return "".join(headings_above(unit)[-1:])
 
 
 def _exact(
@@ -137,23 +139,23 @@ def _exact(
 
 
 def _fuzzy(
-    old: list[_Keyed], new: list[_Keyed], normal: Normal
-) -> tuple[list[Pair], list[Unit], list[Unit]]:
+    old: list[_Keyed], new: list[_Keyed], normal: TextNormaliser
+) -> tuple[list[AlikePair], list[Unit], list[Unit]]:
     scored = sorted((-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normal))
-    pairs: list[Pair] = []
+    pairs: list[AlikePair] = []
     used_old, used_new = set[int](), set[int]()
     for _, a, b, ratio in scored:
         if a not in used_old and b not in used_new:
             used_old.add(a)
             used_new.add(b)
-            pairs.append(Pair(old[a].unit, new[b].unit, ratio))
+            pairs.append(AlikePair(old[a].unit, new[b].unit, ratio))
     missing = [item.unit for n, item in enumerate(old) if n not in used_old]
     added = [item.unit for n, item in enumerate(new) if n not in used_new]
     return sorted(pairs, key=lambda pair: (pair.before.file, pair.before.start)), missing, added
 
 
 def _candidates(
-    old: list[_Keyed], new: list[_Keyed], normal: Normal
+    old: list[_Keyed], new: list[_Keyed], normal: TextNormaliser
 ) -> Iterator[tuple[int, int, float, float]]:
     """Pairs whose words are alike enough, as (old, new, score, ratio)."""
     words = [_words(item) for item in new]
@@ -169,7 +171,7 @@ def _candidates(
         for other, most in _sharing(item.key[0], mine, index, counted, here):
             ratio = _likeness(mine, words[other], most)
             if ratio >= ALIKE:
-                equal = normal.criticals(item.unit) == normal.criticals(new[other].unit)
+                equal = normal.critical_tokens(item.unit) == normal.critical_tokens(new[other].unit)
                 yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
 
 

@@ -9,30 +9,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.generated.templates import TEMPLATES
-from skilljuror.knowledge.markdown.block_index import Block, Document, Heading
-from skilljuror.knowledge.markdown.text_file import Text, with_flags, write_text
-from skilljuror.models.bundle import Blob
-
-KINDS = (
-    "Helper implementation for",
-    "Helper contract from",
-    "Reference content from",
-    "Configuration content from",
-    "Template content from",
-    "Support content from",
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES
+from skilljuror.knowledge.markdown.block_index import Block, Heading, MarkdownIndex
+from skilljuror.knowledge.markdown.text_file import (
+    TextFile,
+    text_with_flags,
+    without_blank_edges,
+    write_text,
 )
+from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
+
 BUNDLED = "bundled"
 """Word in the info string of real markers, used when the source has headings that look alike."""
-_WORDS = frozenset({"bom", "crlf", "no-final-newline", "executable", BUNDLED})
-_MARK = re.compile(rf"^({'|'.join(KINDS)}) `([^`]+)`$")
-_TICKS = re.compile(r"`{3,}")
-_KIND_OF = {
-    **dict.fromkeys((".md", ".txt", ".rst", ".markdown", ".mdx"), KINDS[2]),
-    **dict.fromkeys((".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".xsd"), KINDS[3]),
-    **dict.fromkeys((".html", ".xml", ".bib", ".tex", ".j2", ".tmpl", ".css"), KINDS[4]),
-    ".skill": KINDS[1],
+_INFO_FLAGS = frozenset({"bom", "crlf", "no-final-newline", "executable", BUNDLED})
+_MARKER_TITLE = re.compile(rf"^({'|'.join(MARKER_PHRASES)}) `([^`]+)`$")
+_BACKTICKS = re.compile(r"`{3,}")
+_PHRASE_OF = {
+    **dict.fromkeys((".md", ".txt", ".rst", ".markdown", ".mdx"), MARKER_PHRASES[2]),
+    **dict.fromkeys((".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".xsd"), MARKER_PHRASES[3]),
+    **dict.fromkeys((".html", ".xml", ".bib", ".tex", ".j2", ".tmpl", ".css"), MARKER_PHRASES[4]),
+    ".skill": MARKER_PHRASES[1],
 }
 _LANGUAGES = {
     ".py": "python", ".js": "javascript", ".mjs": "javascript", ".ts": "typescript", ".sh": "bash",
@@ -40,24 +37,27 @@ _LANGUAGES = {
     ".html": "html", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".bib": "bibtex",
     ".toml": "toml", ".rb": "ruby", ".r": "r", ".sql": "sql", ".css": "css", ".lean": "lean",
 }  # fmt: skip
-INFOS = frozenset(_LANGUAGES.values()) | _WORDS | {"text"}
+INFO_WORDS = frozenset(_LANGUAGES.values()) | _INFO_FLAGS | {"text"}
 """Words that the info strings of our fences are made of."""
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
-    """A file carried by a marker; lines are 0-based and half-open, in the flat file."""
+class EmbeddedFile:
+    """A file that a flat SKILL.md carries; lines are 0-based and half-open, in the flat file."""
 
     path: str
+    """The path that its marker names, relative to the skill's folder."""
     heading: Heading
+    """The marker."""
     start: int
     """First line of the content."""
     end: int
     """End of the content."""
-    stop: int
+    section_end: int
     """End of the marker's section: the next heading of its level, or the end of the file."""
     fenced: bool
-    text: Text
+    """Whether it stands in a fence, byte for byte; else it is Markdown that stands as prose."""
+    text: TextFile
     executable: bool = False
 
     @property
@@ -65,100 +65,108 @@ class Embedded:
         """The file as it comes out again (exact for a fenced one)."""
         return Blob(write_text(self.text), self.executable)
 
+    @property
+    def is_helper(self) -> bool:
+        """Whether its marker says that it is run or imported, not read."""
+        return self.heading.title.startswith(MARKER_PHRASES[0])
 
-def kind_of(path: str, code: bool) -> str:
-    """The marker's words for a file."""
+
+def marker_phrase(path: str, code: bool) -> str:
+    """What the marker of a file says before its path."""
     if code:
-        return KINDS[0]
-    return _KIND_OF.get(PurePosixPath(path).suffix.lower(), KINDS[5])
+        return MARKER_PHRASES[0]
+    return _PHRASE_OF.get(PurePosixPath(path).suffix.lower(), MARKER_PHRASES[5])
 
 
-def is_structure(title: str) -> bool:
+def is_structural_heading(title: str) -> bool:
     """Whether a heading only carries structure: a marker, or the title over files of no skill."""
-    return is_marker(title) or f"# {title}" == TEMPLATES["shared"]
+    return is_marker_heading(title) or f"# {title}" == TEMPLATES["shared"]
 
 
-def is_marker(title: str) -> bool:
+def is_marker_heading(title: str) -> bool:
     """Whether a heading has the form of a marker."""
-    return _MARK.match(title) is not None
+    return _MARKER_TITLE.match(title) is not None
 
 
-def fence_for(lines: Sequence[str]) -> str:
+def fence_around(lines: Sequence[str]) -> str:
     """A run of backticks longer than any in the lines, at least three."""
-    longest = max((len(run) for line in lines for run in _TICKS.findall(line)), default=2)
+    longest = max((len(run) for line in lines for run in _BACKTICKS.findall(line)), default=2)
     return "`" * (longest + 1)
 
 
-def info_of(path: str, text: Text, executable: bool, bundled: bool) -> str:
+def info_string(path: str, text: TextFile, executable: bool, bundled: bool) -> str:
     """The info string of a fence that carries a whole file."""
     language = _LANGUAGES.get(PurePosixPath(path).suffix.lower(), "text")
     words = [*text.flags, *(["executable"] if executable else []), *([BUNDLED] if bundled else [])]
     return " ".join([language, *sorted(words)])
 
 
-def embedded_files(document: Document) -> tuple[Embedded, ...]:
+def embedded_files(markdown: MarkdownIndex) -> tuple[EmbeddedFile, ...]:
     """The files a flat SKILL.md carries, in order; the last marker of a path is the one that
     counts, and where any fence says "bundled" only those count."""
-    found = [file for file in _candidates(document) if _safe(file[0].path)]
-    if any(bundled for _, bundled in found):
-        found = [file for file in found if file[1]]
-    last = {file.path.casefold(): file for file, _ in found}
-    return tuple(file for file, _ in found if last[file.path.casefold()] is file)
+    candidates = [pair for pair in _candidates(markdown) if _is_safe_path(pair[0].path)]
+    if any(bundled for _, bundled in candidates):
+        candidates = [pair for pair in candidates if pair[1]]
+    last = {file.path.casefold(): file for file, _ in candidates}
+    return tuple(file for file, _ in candidates if last[file.path.casefold()] is file)
 
 
-def carrying_fences(document: Document) -> frozenset[int]:
-    """0-based lines of the fences that hold, alone below a marker, what the marker names; of a
-    second root beside a skill's own too, which no file is made of."""
-    return frozenset(file.start - 1 for file, _ in _candidates(document) if file.fenced)
+def embedding_fences(markdown: MarkdownIndex) -> frozenset[int]:
+    """Lines of the fences that hold, alone below a marker, what the marker names; of a second root
+    beside a skill's own too, which no file is made of."""
+    return frozenset(file.start - 1 for file, _ in _candidates(markdown) if file.fenced)
 
 
-def _safe(path: str) -> bool:
+def _is_safe_path(path: str) -> bool:
     """Whether a marker's path may become a file: relative, inside the skill, not its root."""
     parts = path.split("/")
     odd = any(part in {"", ".", ".."} or part != part.strip() for part in parts)
     return not (odd or "\\" in path or path.casefold() == "skill.md")
 
 
-def _candidates(document: Document) -> Iterator[tuple[Embedded, bool]]:
-    headings = document.headings
+def _candidates(markdown: MarkdownIndex) -> Iterator[tuple[EmbeddedFile, bool]]:
+    """Every file below a marker, and whether its fence says "bundled"."""
+    headings = markdown.headings
     for number, heading in enumerate(headings):
-        match = _MARK.match(heading.title)
+        match = _MARKER_TITLE.match(heading.title)
         if match is None or heading.setext:
             continue
-        following = (one.start for one in headings[number + 1 :] if one.level <= heading.level)
-        stop = next(following, len(document.lines))
-        fence = _only_fence(document, heading.end, stop)
+        following = (
+            later.start for later in headings[number + 1 :] if later.level <= heading.level
+        )
+        section_end = next(following, len(markdown.lines))
+        fence = _only_fence(markdown, heading.end, section_end)
         if fence is not None:
-            words = set(fence.info.split()[1:]) & _WORDS
-            yield _fenced(document, heading, match[2], (fence, stop)), BUNDLED in words
+            words = set(fence.info.split()[1:]) & _INFO_FLAGS
+            yield _in_fence(markdown, heading, match[2], fence, section_end), BUNDLED in words
         elif is_markdown(match[2]):
-            yield _prose(document, heading, match[2], stop), False
+            yield _in_prose(markdown, heading, match[2], section_end), False
 
 
-def _only_fence(document: Document, start: int, stop: int) -> Block | None:
+def _only_fence(markdown: MarkdownIndex, start: int, stop: int) -> Block | None:
     """The one closed fence of a section that holds nothing else."""
-    blocks = [block for block in document.blocks if start <= block.start < stop]
+    blocks = [block for block in markdown.blocks if start <= block.start < stop]
     if len(blocks) != 1 or blocks[0].kind != "fence":
         return None
     block = blocks[0]
-    last = document.lines[block.end - 1].strip() if block.end - block.start > 1 else ""
+    last = markdown.lines[block.end - 1].strip() if block.end - block.start > 1 else ""
     closed = len(last) >= len(block.markup) and set(last) == {block.markup[0]}
-    unindented = document.lines[block.start].startswith(block.markup)
+    unindented = markdown.lines[block.start].startswith(block.markup)
     return block if closed and unindented else None
 
 
-def _fenced(document: Document, heading: Heading, path: str, place: tuple[Block, int]) -> Embedded:
-    block, stop = place
-    words = set(block.info.split()[1:]) & _WORDS
-    text = with_flags(document.lines[block.start + 1 : block.end - 1], words)
-    start, end = block.start + 1, block.end - 1
-    return Embedded(path, heading, start, end, stop, True, text, "executable" in words)
+def _in_fence(
+    markdown: MarkdownIndex, heading: Heading, path: str, fence: Block, section_end: int
+) -> EmbeddedFile:
+    words = set(fence.info.split()[1:]) & _INFO_FLAGS
+    start, end = fence.start + 1, fence.end - 1
+    text = text_with_flags(markdown.lines[start:end], words)
+    return EmbeddedFile(path, heading, start, end, section_end, True, text, "executable" in words)
 
 
-def _prose(document: Document, heading: Heading, path: str, stop: int) -> Embedded:
-    start, end = heading.end, stop
-    while start < end and not document.lines[start].strip():
-        start += 1
-    while end > start and not document.lines[end - 1].strip():
-        end -= 1
-    return Embedded(path, heading, start, end, stop, False, Text(document.lines[start:end]))
+def _in_prose(
+    markdown: MarkdownIndex, heading: Heading, path: str, section_end: int
+) -> EmbeddedFile:
+    start, end = without_blank_edges(markdown.lines, heading.end, section_end)
+    text = TextFile(markdown.lines[start:end])
+    return EmbeddedFile(path, heading, start, end, section_end, False, text)

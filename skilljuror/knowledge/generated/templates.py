@@ -1,7 +1,10 @@
 """The closed set of lines that a plan may generate. Everything else is copied.
 
 A template is one line with named holes. A hole is filled with words, paths and headings copied
-from the source, or with a count. The same table makes the lines and recognises them again.
+from the source, or with a count. The same table makes the lines and recognises them again: of any
+text only those whose fixed words name them, since a line such as "# {title}" can be anybody's.
+The markers of embedded files are understood in the spellings of other tools too, so that variants
+made elsewhere can be read.
 """
 
 import re
@@ -55,17 +58,29 @@ TEMPLATES: dict[str, str] = {
 }
 """name -> line. Rows of the routing table start with "row-"."""
 
-FREE = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
+MARKER_PHRASES = (
+    "Helper implementation for",
+    "Helper contract from",
+    "Reference content from",
+    "Configuration content from",
+    "Template content from",
+    "Support content from",
+)
+"""What a marker may say of the file that it carries."""
+MARKER = "marker"
+CONFIGURATION = "configuration"
+
+ANONYMOUS_TEMPLATES = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
 """Templates whose line is punctuation, a copy or a control's words, so that its text alone does not
 name it; a plan with "filler" is never proved."""
-COUNTED = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
+UNSOURCED_HOLES = frozenset({"count", "hashes", "fence", "kind", "info", "link", "when", "why"})
 """Holes that are not filled with words of the source: counts, marks, links made of paths, and the
 two halves of a trigger, which `triggers` judges."""
 
 _HOLE = re.compile(r"\{([a-z]+)\}")
 
 
-def fill(template: str, params: Mapping[str, str]) -> str:
+def fill_template(template: str, params: Mapping[str, str]) -> str:
     """The generated line. Raises TransformError for an unknown template or a wrong hole."""
     pattern = TEMPLATES.get(template)
     if pattern is None:
@@ -81,13 +96,13 @@ def fill(template: str, params: Mapping[str, str]) -> str:
 
 
 @lru_cache(maxsize=1 << 15)
-def recognise(line: str) -> str | None:
+def recognise_template(line: str) -> str | None:
     """The template that a generated line was made by, or None; punctuation counts as made."""
     stripped = line.strip()
     if not stripped:
         return "blank"
     for name in _BY_LENGTH:
-        if name not in FREE and name != "fence-open" and _fits(name, line):
+        if name not in ANONYMOUS_TEMPLATES and name != "fence-open" and _fits(name, line):
             return name
     if stripped in {"---", "-->", "?>", ">", "]]>"} or stripped.startswith(("```", "~~~", "</")):
         return "fence-close"
@@ -116,3 +131,28 @@ def _fits(name: str, line: str) -> bool:
 
 
 _BY_LENGTH = sorted(TEMPLATES, key=lambda name: (-sum(map(len, _literals(name))), name))
+
+_NAMED = frozenset({CONFIGURATION, "directory", "routing-lead"})
+_HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
+_MARKER_LINE = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([^`]+)`:?$")
+
+
+def template_of_line(line: str) -> str | None:
+    """Name of the template whose fixed words a line of any text holds; None for any other line."""
+    line = line.strip()
+    if _MARKER_LINE.match(line):
+        return MARKER
+    name = recognise_template(line)
+    return name if name in _NAMED or (name or "").startswith("row-") else None
+
+
+def template_of_heading(text: str) -> str | None:
+    """Name of the template of a heading whose words are fixed; authors write such headings too,
+    so it counts as generated only where the other side does not have it."""
+    return _HEADINGS.get(text)
+
+
+def marker_path(line: str) -> str | None:
+    """The path of the file that a marker line announces; None for any other line."""
+    marker = _MARKER_LINE.match(line.strip())
+    return marker[1] if marker else None

@@ -1,4 +1,7 @@
-"""An index of Markdown: which lines are which block. Text is never rendered back from it."""
+"""An index of a Markdown text: which lines are which block.
+
+The parser is only asked where blocks stand; text is always copied as lines of its source.
+"""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -25,7 +28,9 @@ class Heading:
     end: int
     level: int
     title: str
+    """Its inline Markdown, marks included."""
     setext: bool
+    """Whether it is underlined, so that its level stands in the line below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +38,41 @@ class Block:
     """A top-level block; lines are 0-based and half-open."""
 
     kind: str
+    """Type of its first token, such as "fence" or "paragraph_open"."""
     start: int
     end: int
     info: str = ""
+    """Info string of a fence."""
     markup: str = ""
+    """The marks that open it, such as three backticks."""
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class LinkDefinition:
     """A link reference definition, wherever it stands; lines are 0-based and half-open."""
 
-    key: str
     label: str
-    href: str
-    title: str
+    """The label, folded as labels are compared."""
     start: int
     end: int
 
 
-class Document:
-    """One Markdown file, indexed once. Frontmatter counts as blank lines, so numbers stay."""
+class MarkdownIndex:
+    """One Markdown text, indexed once; all line numbers are 0-based.
 
-    def __init__(self, lines: Sequence[str], *, skip: int | None = None) -> None:
+    The frontmatter is parsed as blank lines, so that the numbers of the lines below it stay.
+    """
+
+    def __init__(self, lines: Sequence[str], *, frontmatter_lines: int | None = None) -> None:
+        """`frontmatter_lines` says how many lines the frontmatter has, where it is known."""
         self.lines = tuple(lines)
-        self.skip = frontmatter_end(self.lines) if skip is None else skip
+        self.frontmatter_lines = (
+            frontmatter_end(self.lines) if frontmatter_lines is None else frontmatter_lines
+        )
         self.env: dict[str, Any] = {}
-        source = [""] * self.skip + [_clean(line) for line in self.lines[self.skip :]]
+        """What markdown-it remembers of the text, such as its link definitions."""
+        body = (_parsable(line) for line in self.lines[self.frontmatter_lines :])
+        source = [*[""] * self.frontmatter_lines, *body]
         self.tokens = _BLOCKS.parse("\n".join(source) + "\n", self.env)
 
     @cached_property
@@ -80,12 +94,12 @@ class Document:
     def blocks(self) -> tuple[Block, ...]:
         """Top-level blocks in order, link reference definitions included."""
         return tuple(
-            Block(token.type, *self._extent(token), token.info.strip(), token.markup)
+            Block(token.type, *self._line_range(token), token.info.strip(), token.markup)
             for token in self.tokens
             if token.level == 0 and token.nesting >= 0 and token.map
         )
 
-    def _extent(self, token: Token) -> tuple[int, int]:
+    def _line_range(self, token: Token) -> tuple[int, int]:
         """Line range of a block, cut to the file and freed of trailing blank lines."""
         start, end = token.map or (0, 0)
         end = min(end, len(self.lines))
@@ -94,23 +108,17 @@ class Document:
         return start, end
 
     @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
-        """Every link reference definition in order; the first of a key is the one that counts."""
+    def definitions(self) -> tuple[LinkDefinition, ...]:
+        """Every link reference definition in order; the first of a label is the one that counts."""
         return tuple(
-            Definition(
-                str(token.meta["id"]),
-                str(token.meta["label"]),
-                str(token.meta["url"]),
-                str(token.meta["title"]),
-                *(token.map or (0, 0)),
-            )
+            LinkDefinition(str(token.meta["id"]), *(token.map or (0, 0)))
             for token in self.tokens
             if token.type == "definition"
         )
 
     @cached_property
-    def prose(self) -> frozenset[int]:
-        """0-based numbers of the lines that hold inline text (no code, no HTML blocks)."""
+    def prose_lines(self) -> frozenset[int]:
+        """The lines that hold inline text: neither code nor HTML blocks."""
         return frozenset(
             line
             for token in self.tokens
@@ -119,48 +127,48 @@ class Document:
         )
 
     @cached_property
-    def inlined(self) -> list[Token]:
+    def inline_tokens(self) -> list[Token]:
         """The tokens with their inline text parsed, which most readers of blocks never need."""
         if self.env.get("references"):
-            return _parsed(self.tokens, self.env)
+            return _with_inline(self.tokens, self.env)
         for token in self.tokens:
             if token.type == "inline":
-                token.children = _children(token.content)
+                token.children = _inline_children(token.content)
         return self.tokens
 
     @cached_property
-    def html(self) -> tuple[tuple[str, int, int], ...]:
-        """Every top-level block as (HTML, start, end); heading levels are folded into one."""
-        found: list[tuple[str, int, int]] = []
-        _ = self.inlined
+    def rendered_blocks(self) -> tuple[tuple[str, int, int], ...]:
+        """Every top-level block as ("kind\\0HTML", start, end); headings of all levels are alike."""
+        blocks: list[tuple[str, int, int]] = []
+        tokens = self.inline_tokens
         number = 0
-        while number < len(self.tokens):
-            last = _closing(self.tokens, number)
-            token = self.tokens[number]
+        while number < len(tokens):
+            last = _last_of_block(tokens, number)
+            token = tokens[number]
             if token.type != "definition" and token.map:
-                group = self.tokens[number : last + 1]
+                group = tokens[number : last + 1]
                 text = _PARSER.renderer.render(group, _PARSER.options, self.env)
                 kind = "heading" if token.type == "heading_open" else token.type
                 body = text[4:-6] if kind == "heading" else text
-                found.append((f"{kind}\0{body}", *self._extent(token)))
+                blocks.append((f"{kind}\0{body}", *self._line_range(token)))
             number = last + 1
-        return tuple(found)
+        return tuple(blocks)
 
     @cached_property
-    def passages(self) -> dict[int, str]:
-        """0-based line -> source of the paragraph that it belongs to, in a list or a quote too."""
-        found: dict[int, str] = {}
+    def paragraph_at(self) -> dict[int, str]:
+        """Line -> source of the paragraph that it belongs to, in a list or a quote too."""
+        paragraphs: dict[int, str] = {}
         for number, token in enumerate(self.tokens):
             inside = token.type == "inline" and self.tokens[number - 1].type == "paragraph_open"
             if inside and token.map:
-                found.update(dict.fromkeys(range(*token.map), token.content))
-        return found
+                paragraphs.update(dict.fromkeys(range(*token.map), token.content))
+        return paragraphs
 
-    def paragraph(self, start: int, end: int) -> str | None:
+    def first_paragraph(self, start: int, end: int) -> str | None:
         """Source of the first top-level paragraph within the lines, folded to one line."""
         return _first_within(self._paragraphs, start, end)
 
-    def item(self, start: int, end: int) -> str | None:
+    def first_item(self, start: int, end: int) -> str | None:
         """Source of the first list item's first text within the lines, folded to one line."""
         return _first_within(self._items, start, end)
 
@@ -186,18 +194,20 @@ class Document:
         ]
 
 
-def _first_within(found: list[tuple[int, str]], start: int, end: int) -> str | None:
-    place = bisect_left(found, (start, ""))
-    return found[place][1] if place < len(found) and found[place][0] < end else None
+def _first_within(texts: list[tuple[int, str]], start: int, end: int) -> str | None:
+    """The first of some (line, text) pairs, which are in order, that stands within the lines."""
+    place = bisect_left(texts, (start, ""))
+    return texts[place][1] if place < len(texts) and texts[place][0] < end else None
 
 
 @lru_cache(maxsize=512)
-def document_of(lines: tuple[str, ...]) -> Document:
+def markdown_index(lines: tuple[str, ...]) -> MarkdownIndex:
     """The index of a file, kept for the next stage that asks for the same text."""
-    return Document(lines)
+    return MarkdownIndex(lines)
 
 
-def _parsed(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
+def _with_inline(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
+    """The tokens of blocks with the inline text of each parsed."""
     state = StateCore("", _PARSER, env, tokens)
     inline(state)
     text_join(state)
@@ -205,18 +215,19 @@ def _parsed(tokens: list[Token], env: dict[str, Any]) -> list[Token]:
 
 
 @lru_cache(maxsize=1 << 14)
-def _children(source: str) -> list[Token] | None:
+def _inline_children(source: str) -> list[Token] | None:
     """Inline tokens of a text in a file without link definitions, where nothing but the text
     itself decides; kept, for most of it stands in several variants. They are only read."""
-    return _parsed([Token("inline", "", 0, content=source, children=[])], {})[0].children
+    return _with_inline([Token("inline", "", 0, content=source, children=[])], {})[0].children
 
 
-def _clean(line: str) -> str:
+def _parsable(line: str) -> str:
     """A line as the parser may see it: a carriage return must not become a line end."""
     return line.rstrip("\r").replace("\r", " ").replace("\0", "�") if "\r" in line else line
 
 
-def _closing(tokens: Sequence[Token], number: int) -> int:
+def _last_of_block(tokens: Sequence[Token], number: int) -> int:
+    """Number of the token that closes the block which token `number` opens."""
     depth = 0
     for last in range(number, len(tokens)):
         depth += tokens[last].nesting
@@ -225,32 +236,33 @@ def _closing(tokens: Sequence[Token], number: int) -> int:
     return len(tokens) - 1
 
 
-CLOSERS = (
+CLOSING_LINES = (
     "```", "~~~", "````", "~~~~", "`````", "~~~~~", "-->", "?>", ">", "]]>",
     "</pre>", "</script>", "</style>", "</textarea>",
 )  # fmt: skip
+"""Lines that close a block of code or HTML which a text leaves open."""
 
 
-def is_closed(lines: Sequence[str]) -> bool:
+def ends_closed(lines: Sequence[str]) -> bool:
     """Whether a heading that follows these lines would be read as a heading."""
     probe = [*lines, "", "# end"]
-    headings = Document(probe, skip=0).headings
+    headings = MarkdownIndex(probe, frontmatter_lines=0).headings
     return bool(headings) and headings[-1].start == len(probe) - 1
 
 
-def closer(document: Document) -> str | None:
+def closing_line(markdown: MarkdownIndex) -> str | None:
     """The line that closes what the file leaves open: "" when nothing is, None when none does."""
-    last = document.blocks[-1] if document.blocks else None
+    last = markdown.blocks[-1] if markdown.blocks else None
     if last is None or last.kind not in {"fence", "html_block"}:
         return ""
-    tail = document.lines[last.start :]
-    if is_closed(tail):
+    tail = markdown.lines[last.start :]
+    if ends_closed(tail):
         return ""
     own = [last.markup] if last.kind == "fence" else []
-    return next((line for line in [*own, *CLOSERS] if is_closed([*tail, line])), None)
+    return next((line for line in [*own, *CLOSING_LINES] if ends_closed([*tail, line])), None)
 
 
-def plain(source: str) -> str:
+def visible_text(source: str) -> str:
     """Inline Markdown without its marks: text and code as a reader sees them, on one line."""
     token = _PARSER.parseInline(source)[0]
     return " ".join("".join(_plain(child) for child in token.children or ()).split())

@@ -1,4 +1,4 @@
-"""Heading levels and anchors: found by the index, changed only in their run of hashes."""
+"""Levels, anchors and slugs of headings."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,14 @@ _NOT_ANCHOR = re.compile(r"[^\w\- ]")
 
 
 def can_shift(headings: Iterable[Heading], levels: int) -> bool:
-    """Whether every heading can move by so many levels (setext headings cannot)."""
+    """Whether every heading can move by so many levels; an underlined one cannot."""
     if levels == 0:
         return True
-    return all(not one.setext and 1 <= one.level + levels <= 6 for one in headings)
+    return all(not heading.setext and 1 <= heading.level + levels <= 6 for heading in headings)
 
 
 def shift_line(line: str, levels: int) -> str:
-    """An ATX heading line with `levels` hashes more (or fewer)."""
+    """A heading's line with `levels` hashes more (or fewer); any other line as it stands."""
     match = _HASHES.match(line)
     if match is None:
         return line
@@ -36,7 +36,8 @@ def anchors(titles: Sequence[str]) -> list[str]:
     return names
 
 
-def slug(text: str, limit: int = 48) -> str:
-    """A file-name slug of the words of a heading; "notes" when no letter is left."""
+def slug(text: str, limit: int = 48, empty: str = "notes") -> str:
+    """Lower-case ASCII letters, digits and single hyphens, `limit` at most: a valid name of a file
+    or a skill. `empty` where none is left."""
     words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    return words[:limit].rstrip("-") or "notes"
+    return words[:limit].rstrip("-") or empty

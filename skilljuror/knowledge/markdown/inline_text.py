@@ -16,13 +16,13 @@ _DEFINED = re.compile(r"^ {0,3}\[[^\[\]]{1,300}\]:\s{0,3}(<[^<>\n]{1,500}>|[^\s<
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
-def target_spans(line: str) -> list[tuple[int, int]]:
+def link_target_spans(line: str) -> list[tuple[int, int]]:
     """Where the targets of links stand in a line, angle brackets included, those in code too."""
     found = [*_INLINE.finditer(line), *_DEFINED.finditer(line)]
     return sorted(match.span(1) for match in found)
 
 
-def bare_target(target: str) -> str:
+def unescaped_target(target: str) -> str:
     """A link target as it is meant: without angle brackets and the marks of escapes."""
     inside = target[1:-1] if target.startswith("<") else target
     return _ESCAPED.sub(r"\1", inside)
@@ -59,7 +59,10 @@ def _address(link: Token) -> str:
 
 
 def _target(token: Token, name: str) -> str:
-    address, title = str(token.attrs.get(name, "")), folded(str(token.attrs.get("title", "")))
+    address, title = (
+        str(token.attrs.get(name, "")),
+        fold_whitespace(str(token.attrs.get("title", ""))),
+    )
     told = [unquote(address)] if _REMOTE.match(address) else []
     told += [f'"{title}"'] if title else []
     return f"({' '.join(told)})" if told else ""
@@ -84,7 +87,7 @@ def _code_span(child: Token, content: str, position: int) -> tuple[str, int]:
     return f"`{child.content}`" + "\n" * breaks, end + len(fence)
 
 
-def folded(text: str) -> str:
+def fold_whitespace(text: str) -> str:
     """White space folded to single blanks."""
     return " ".join(text.split())
 
@@ -99,7 +102,7 @@ def sentences(text: str) -> list[tuple[int, int, str]]:
         breaks = sentence.rstrip().count("\n")
         if sentence.strip():
             lead = sentence[: len(sentence) - len(sentence.lstrip())].count("\n")
-            found.append((line + lead, line + breaks, folded(sentence)))
+            found.append((line + lead, line + breaks, fold_whitespace(sentence)))
         line += text.count("\n", position, following)
         position = following
     return found

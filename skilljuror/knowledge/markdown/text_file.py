@@ -1,6 +1,6 @@
-"""Text as lines: split on newline only, with what the bytes have on top of the lines."""
+"""A text file as lines, split on newline only, with what its bytes have on top of the lines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob
@@ -9,13 +9,17 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextFile:
     """A text file: its lines, and the flags that give its bytes back exactly."""
 
     lines: tuple[str, ...]
+    """The lines without their ends."""
     bom: bool = False
+    """Whether it starts with a UTF-8 byte order mark."""
     crlf: bool = False
+    """Whether its lines end with CRLF."""
     final_newline: bool = True
+    """Whether its last line has an end."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -28,10 +32,10 @@ class Text:
         return tuple(name for name, on in sorted(names.items()) if on)
 
 
-def with_flags(lines: Iterable[str], flags: Iterable[str]) -> Text:
-    """A Text from lines and flag names."""
+def text_with_flags(lines: Iterable[str], flags: Iterable[str]) -> TextFile:
+    """A text file from its lines and the names of its flags."""
     names = set(flags)
-    return Text(
+    return TextFile(
         tuple(lines),
         bom="bom" in names,
         crlf="crlf" in names,
@@ -39,7 +43,7 @@ def with_flags(lines: Iterable[str], flags: Iterable[str]) -> Text:
     )
 
 
-def read_text(blob: Blob) -> Text | None:
+def read_text(blob: Blob) -> TextFile | None:
     """The lines of a blob, or None when it is not UTF-8 text.
 
     CRLF is a flag only when every line end is CRLF; otherwise carriage returns stay in the lines.
@@ -53,11 +57,20 @@ def read_text(blob: Blob) -> Text | None:
     plain = content.replace("\r\n", "\n") if crlf else content
     final = plain.endswith("\n") or not plain
     lines = plain.split("\n")
-    return Text(tuple(lines[:-1] if final else lines), bom=bom, crlf=crlf, final_newline=final)
+    return TextFile(tuple(lines[:-1] if final else lines), bom=bom, crlf=crlf, final_newline=final)
 
 
-def write_text(text: Text) -> bytes:
-    """The bytes of a Text; the inverse of `read_text`."""
+def without_blank_edges(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """The range of lines (0-based, half-open) without the blank ones at its edges."""
+    while start < end and not lines[start].strip():
+        start += 1
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return start, end
+
+
+def write_text(text: TextFile) -> bytes:
+    """The bytes of a text file; the inverse of `read_text`."""
     end = "\r\n" if text.crlf else "\n"
     body = end.join(text.lines) + (end if text.final_newline and text.lines else "")
     return (BOM if text.bom else b"") + body.encode()

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structure
-from skilljuror.knowledge.markdown.block_index import closer, document_of
+from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structural_heading
+from skilljuror.knowledge.markdown.block_index import closing_line, markdown_index
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.knowledge.markdown.text_file import Text
+from skilljuror.knowledge.markdown.text_file import TextFile
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
 _LOCAL = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
@@ -22,7 +22,7 @@ Lines = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Evidence:
+class BlockInventory:
     """The multisets of one side of a comparison."""
 
     blocks: dict[str, Counter[str]] = field(default_factory=dict)
@@ -35,9 +35,9 @@ class Evidence:
     """Markdown file -> contents of its fences."""
 
 
-def gather(texts: Mapping[str, Text]) -> Evidence:
+def take_inventory(texts: Mapping[str, TextFile]) -> BlockInventory:
     """The evidence of a bundle's text files."""
-    found = Evidence()
+    found = BlockInventory()
     for path, text in texts.items():
         if is_markdown(path):
             _add_markdown(found, path, text.lines)
@@ -46,12 +46,12 @@ def gather(texts: Mapping[str, Text]) -> Evidence:
     return found
 
 
-def folded(lines: Iterable[str]) -> list[str]:
+def comparable_lines(lines: Iterable[str]) -> list[str]:
     """Non-blank lines without white space at the edges and with heading levels folded."""
     return [_HASHES.sub("#", line).strip() for line in lines if line.strip()]
 
 
-def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
+def _add_markdown(found: BlockInventory, path: str, lines: Lines) -> None:
     found.blocks[path], found.fences[path] = _rendered(lines)
     found.whole[path] = lines
 
@@ -59,16 +59,16 @@ def _add_markdown(found: Evidence, path: str, lines: Lines) -> None:
 @lru_cache(maxsize=64)
 def _rendered(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
     """(rendered blocks, contents of fences); a source is compared with each of its variants."""
-    document = document_of(lines)
-    closing = closer(document)
-    document = document_of((*lines, closing)) if closing else document
+    markdown = markdown_index(lines)
+    closing = closing_line(markdown)
+    markdown = markdown_index((*lines, closing)) if closing else markdown
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
-    marks = {one.start for one in document.headings if is_structure(one.title)}
-    for html, start, end in document.html:
+    marks = {one.start for one in markdown.headings if is_structural_heading(one.title)}
+    for html, start, end in markdown.rendered_blocks:
         kind, _, body = html.partition("\0")
         if kind == "fence":
-            content = _content(document.lines[start:end])
+            content = _content(markdown.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
         elif not (kind == "heading" and start in marks):
@@ -91,7 +91,7 @@ def _content(lines: Lines) -> Lines:
     return tuple(lines[1:-1] if closed else lines[1:])
 
 
-def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:
+def missing_blocks(parent: BlockInventory, variant: BlockInventory) -> list[str]:
     """Rendered blocks and file contents of the parent that do not stand in the variant.
 
     A Markdown file that one side carries inside a fence, whole or without its frontmatter, is
@@ -106,7 +106,7 @@ def missing_blocks(parent: Evidence, variant: Evidence) -> list[str]:
     return sorted(lost)
 
 
-def _fenced_whole(side: Evidence, other: Evidence) -> dict[str, Lines]:
+def _fenced_whole(side: BlockInventory, other: BlockInventory) -> dict[str, Lines]:
     """Markdown files of one side that stand as the content of a fence on the other, beyond the
     fences of the same content that both sides have."""
     spare = _contents(other) - _contents(side)
@@ -120,14 +120,16 @@ def _fenced_whole(side: Evidence, other: Evidence) -> dict[str, Lines]:
     return found
 
 
-def _contents(side: Evidence) -> Counter[Lines]:
+def _contents(side: BlockInventory) -> Counter[Lines]:
     found = Counter(side.texts)
     for contents in side.fences.values():
         found.update(contents)
     return found
 
 
-def _totals(side: Evidence, fenced: Mapping[str, Lines]) -> tuple[Counter[str], Counter[Lines]]:
+def _totals(
+    side: BlockInventory, fenced: Mapping[str, Lines]
+) -> tuple[Counter[str], Counter[Lines]]:
     blocks: Counter[str] = Counter()
     texts = Counter(side.texts)
     texts.update(fenced.values())
@@ -138,12 +140,12 @@ def _totals(side: Evidence, fenced: Mapping[str, Lines]) -> tuple[Counter[str], 
     return blocks, texts
 
 
-def words(texts: Iterable[str]) -> set[str]:
+def distinct_words(texts: Iterable[str]) -> set[str]:
     """Every word, case folded."""
     return {word for text in texts for word in _WORD.findall(text.casefold())}
 
 
-def carried_blobs(root: Text) -> dict[str, Blob]:
+def embedded_blobs(root: TextFile) -> dict[str, Blob]:
     """The files a flat SKILL.md carries in fences, by path."""
-    found = embedded_files(document_of(root.lines))
+    found = embedded_files(markdown_index(root.lines))
     return {file.path: file.blob for file in found if file.fenced}

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
-from skilljuror.knowledge.generated.embedded_files import INFOS, KINDS
-from skilljuror.knowledge.markdown.block_index import CLOSERS
-from skilljuror.knowledge.markdown.inline_text import bare_target, target_spans
+from skilljuror.knowledge.generated.embedded_files import INFO_WORDS
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES
+from skilljuror.knowledge.markdown.block_index import CLOSING_LINES
+from skilljuror.knowledge.markdown.inline_text import link_target_spans, unescaped_target
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Generated
@@ -16,58 +17,58 @@ _TOKEN = re.compile(r"[\w./#%~@+$&!?*-]+")
 """What may be a path in a line, without the marks that stand around one."""
 
 
-def replaced(before: str, after: str) -> list[tuple[str, str]] | None:
+def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
     """The link targets and path tokens of a line that others took the place of; None when anything
     else differs."""
-    (old, olds), (new, news) = aimed(before), aimed(after)
+    (old, olds), (new, news) = split_link_targets(before), split_link_targets(after)
     olds, news = [*olds, *_TOKEN.findall(old)], [*news, *_TOKEN.findall(new)]
-    if skeleton(old) != skeleton(new) or len(olds) != len(news):
+    if pathless_skeleton(old) != pathless_skeleton(new) or len(olds) != len(news):
         return None
     return [(one, two) for one, two in zip(olds, news, strict=True) if one != two]
 
 
-def skeleton(line: str) -> str:
+def pathless_skeleton(line: str) -> str:
     """A line with every word that could be a path made the same."""
     return _TOKEN.sub("x", line)
 
 
-def aimed(line: str) -> tuple[str, list[str]]:
+def split_link_targets(line: str) -> tuple[str, list[str]]:
     """A line with its link targets taken out, and the targets."""
     parts, targets, place = [], list[str](), 0
-    for start, end in target_spans(line):
+    for start, end in link_target_spans(line):
         if start >= place:
             parts.append(line[place:start])
-            targets.append(bare_target(line[start:end]))
+            targets.append(unescaped_target(line[start:end]))
             place = end
     return "\0".join([*parts, line[place:]]), targets
 
 
-Fits = Callable[[str, str], bool]
+PathMayBecome = Callable[[str, str], bool]
 """Whether an old path or anchor may have become a new one."""
 
 
-class Shapes:
+class StructuralLines:
     """What generated punctuation may look like in a variant of one parent."""
 
     def __init__(self, parent: Bundle) -> None:
         self._parent = parent
 
-    def is_sound(self, piece: Generated, fits: Fits) -> bool:
+    def is_sound(self, piece: Generated, fits: PathMayBecome) -> bool:
         """Whether a line that closes, opens, marks or defines does nothing else."""
         params = piece.params
         if piece.template == "closer":
-            return params["line"] in CLOSERS or _is_run(params["line"], "`~")
+            return params["line"] in CLOSING_LINES or _is_run(params["line"], "`~")
         if piece.template in {"fence-open", "fence-close"}:
             told = set(params.get("info", "").split())
-            return _is_run(params["fence"], "`~") and told <= INFOS
+            return _is_run(params["fence"], "`~") and told <= INFO_WORDS
         if piece.template == "marker":
-            return _is_run(params["hashes"], "#") and params["kind"] in KINDS
+            return _is_run(params["hashes"], "#") and params["kind"] in MARKER_PHRASES
         return piece.template != "definition" or self._is_copy(params["line"], fits)
 
-    def _is_copy(self, line: str, fits: Fits) -> bool:
+    def _is_copy(self, line: str, fits: PathMayBecome) -> bool:
         """Whether a definition is one of the parent's but for the path in it."""
-        for before in self._lines.get(skeleton(aimed(line)[0]), ()):
-            told = replaced(before, line)
+        for before in self._lines.get(pathless_skeleton(split_link_targets(line)[0]), ()):
+            told = replaced_paths(before, line)
             if told is not None and all(fits(old, new) for old, new in told):
                 return True
         return False
@@ -79,7 +80,7 @@ class Shapes:
         texts = filter(None, map(read_text, self._parent.files.values()))
         for line in dict.fromkeys(line for text in texts for line in text.lines):
             for told in {line.strip(), line[max(0, line.find("[")) :]}:
-                found[skeleton(aimed(told)[0])].append(told)
+                found[pathless_skeleton(split_link_targets(told)[0])].append(told)
         return found
 
 

@@ -4,23 +4,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.generated.templates import fill
-from skilljuror.knowledge.markdown.block_index import Document, document_of
+from skilljuror.knowledge.generated.templates import fill_template
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.knowledge.markdown.headings import can_shift, shift_line
-from skilljuror.knowledge.markdown.text_file import Text, read_text, with_flags, write_text
+from skilljuror.knowledge.markdown.text_file import TextFile, read_text, text_with_flags, write_text
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Copy, Generated, Plan, PlannedFile
 
 
-class Sources:
+class BundleTexts:
     """The text files of a bundle, read and indexed once."""
 
     def __init__(self, files: Mapping[str, Blob]) -> None:
         self.files = files
-        self._texts: dict[str, Text] = {}
-        self._documents: dict[str, Document] = {}
+        self._texts: dict[str, TextFile] = {}
+        self._documents: dict[str, MarkdownIndex] = {}
 
-    def text(self, path: str) -> Text:
+    def text(self, path: str) -> TextFile:
         """The lines of a file. Raises TransformError when it is missing or binary."""
         if path not in self._texts:
             blob = self.files.get(path)
@@ -30,15 +30,15 @@ class Sources:
             self._texts[path] = text
         return self._texts[path]
 
-    def document(self, path: str) -> Document:
+    def markdown(self, path: str) -> MarkdownIndex:
         """The Markdown index of a file."""
         if path not in self._documents:
-            self._documents[path] = document_of(self.text(path).lines)
+            self._documents[path] = markdown_index(self.text(path).lines)
         return self._documents[path]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RenderedPiece:
     """One piece as it lies in a rendered file; lines are 0-based and half-open."""
 
     piece: Copy | Generated
@@ -49,7 +49,7 @@ class Span:
 def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
     """The files of the variant, in bytewise path order. Raises TransformError for a plan that
     names what the parent does not have."""
-    sources = Sources(parent.files)
+    sources = BundleTexts(parent.files)
     files = {planned.path: render_file(planned, sources) for planned in plan.files}
     for target, path in plan.sidecars.items():
         if path not in parent.files or target in files:
@@ -58,17 +58,17 @@ def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
     return {path: files[path] for path in sorted(files, key=str.encode)}
 
 
-def render_file(planned: PlannedFile, sources: Sources) -> Blob:
+def render_file(planned: PlannedFile, sources: BundleTexts) -> Blob:
     """One file of the variant."""
     lines = [line for piece in planned.pieces for line in piece_lines(piece, sources)]
-    text = Text(tuple(lines), planned.bom, planned.crlf, planned.final_newline)
+    text = TextFile(tuple(lines), planned.bom, planned.crlf, planned.final_newline)
     return Blob(write_text(text), planned.executable)
 
 
-def piece_lines(piece: Copy | Generated, sources: Sources) -> list[str]:
+def piece_lines(piece: Copy | Generated, sources: BundleTexts) -> list[str]:
     """The lines of one piece."""
     if isinstance(piece, Generated):
-        return [fill(piece.template, piece.params)]
+        return [fill_template(piece.template, piece.params)]
     lines = list(sources.text(piece.source).lines[piece.start - 1 : piece.end])
     if len(lines) != max(0, piece.end - piece.start + 1):
         raise TransformError(f"{piece.source!r} has no lines {piece.start}-{piece.end}")
@@ -78,14 +78,14 @@ def piece_lines(piece: Copy | Generated, sources: Sources) -> list[str]:
             raise TransformError(f"{piece.source!r} line {change.line} is not {change.before!r}")
         lines[place] = change.after
     if piece.shift:
-        for place in shifted_lines(piece, sources.document(piece.source)):
+        for place in shifted_lines(piece, sources.markdown(piece.source)):
             lines[place] = shift_line(lines[place], piece.shift)
     return lines
 
 
-def shifted_lines(piece: Copy, document: Document) -> Iterator[int]:
+def shifted_lines(piece: Copy, markdown: MarkdownIndex) -> Iterator[int]:
     """Offsets, within the piece, of the headings that move."""
-    inside = [one for one in document.headings if piece.start - 1 <= one.start < piece.end]
+    inside = [one for one in markdown.headings if piece.start - 1 <= one.start < piece.end]
     if not can_shift(inside, piece.shift):
         raise TransformError(
             f"the headings of {piece.source!r} lines {piece.start}-{piece.end} cannot move by "
@@ -94,29 +94,29 @@ def shifted_lines(piece: Copy, document: Document) -> Iterator[int]:
     return (one.start - piece.start + 1 for one in inside)
 
 
-def spans(planned: PlannedFile) -> list[Span]:
+def rendered_pieces(planned: PlannedFile) -> list[RenderedPiece]:
     """Where each piece lies in the rendered file."""
     found, place = [], 0
     for piece in planned.pieces:
         size = 1 if isinstance(piece, Generated) else max(0, piece.end - piece.start + 1)
-        found.append(Span(piece, place, place + size))
+        found.append(RenderedPiece(piece, place, place + size))
         place += size
     return found
 
 
-def copied(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
+def copies_of(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
     """The copies of a file, each with the 0-based line where it lies in the rendered file."""
-    for span in spans(planned):
+    for span in rendered_pieces(planned):
         if isinstance(span.piece, Copy):
             yield span.piece, span.start
 
 
-def undo(planned: PlannedFile, variant: Sources) -> Iterator[tuple[str, int, str]]:
+def restored_lines(planned: PlannedFile, variant: BundleTexts) -> Iterator[tuple[str, int, str]]:
     """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
     lines = variant.text(planned.path).lines
-    shifted = any(piece.shift for piece, _ in copied(planned))
-    headings = {one.start for one in variant.document(planned.path).headings} if shifted else set()
-    for piece, first in copied(planned):
+    shifted = any(piece.shift for piece, _ in copies_of(planned))
+    headings = {one.start for one in variant.markdown(planned.path).headings} if shifted else set()
+    for piece, first in copies_of(planned):
         before = {change.line: change for change in piece.substitutions}
         for number in range(piece.start, piece.end + 1):
             place = first + number - piece.start
@@ -129,18 +129,18 @@ def undo(planned: PlannedFile, variant: Sources) -> Iterator[tuple[str, int, str
             yield piece.source, number, line
 
 
-def carried(plan: Plan) -> set[str]:
+def accounted_files(plan: Plan) -> set[str]:
     """The parent files whose lines the plan accounts for."""
-    copies = {piece.source for planned in plan.files for piece, _ in copied(planned)}
+    copies = {piece.source for planned in plan.files for piece, _ in copies_of(planned)}
     return copies | {left.source for left in plan.omitted} | set(plan.flags)
 
 
 def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], list[str]]:
     """The parent's text files from the variant and the plan alone, and what stands in the way."""
-    sources = Sources(variant)
-    found: dict[str, dict[int, str]] = {path: {} for path in carried(plan)}
+    sources = BundleTexts(variant)
+    found: dict[str, dict[int, str]] = {path: {} for path in accounted_files(plan)}
     problems: list[str] = []
-    told = [one for planned in plan.files for one in undo(planned, sources)]
+    told = [one for planned in plan.files for one in restored_lines(planned, sources)]
     told += [(left.source, left.line, left.text) for left in plan.omitted]
     for source, line, text in told:
         if found[source].setdefault(line, text) != text:
@@ -150,5 +150,5 @@ def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], 
         if sorted(lines) != list(range(1, len(lines) + 1)):
             problems.append(f"{source!r} is not covered line by line")
         ordered = (lines[number] for number in sorted(lines))
-        whole[source] = write_text(with_flags(ordered, plan.flags.get(source, ())))
+        whole[source] = write_text(text_with_flags(ordered, plan.flags.get(source, ())))
     return whole, problems

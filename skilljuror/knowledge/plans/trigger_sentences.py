@@ -8,12 +8,12 @@ code spans, paths, flags) must stand in the file it leads to, so that it can add
 import re
 from collections.abc import Iterable, Iterator
 
-from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Generated, Plan
 
-ROW = "row-trigger"
+TRIGGER_ROW = "row-trigger"
 """The template of a row with a trigger."""
 MAX_TRIGGER = 200
 """Characters of a trigger, "when" and "because" included."""
@@ -57,8 +57,8 @@ def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
     if form:
         return form
     told = list(texts)
-    known = {token for text in told for token in criticals(text)}
-    strange = list(dict.fromkeys(_spelled(t) for t in criticals(sentence) if t not in known))
+    known = {token for text in told for token in critical_tokens(text)}
+    strange = list(dict.fromkeys(_spelled(t) for t in critical_tokens(sentence) if t not in known))
     if strange:
         return f"says {', '.join(strange[:SHOWN])}, which its file does not say"
     theirs = {stem for text in told for stem in _stems(text)}
@@ -98,7 +98,7 @@ def trigger_rows(plan: Plan) -> Iterator[tuple[str, Generated]]:
     """(file that holds it, row) of every row with a trigger."""
     for planned in plan.files:
         for piece in planned.pieces:
-            if isinstance(piece, Generated) and piece.template == ROW:
+            if isinstance(piece, Generated) and piece.template == TRIGGER_ROW:
                 yield planned.path, piece
 
 

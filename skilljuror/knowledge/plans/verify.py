@@ -14,25 +14,32 @@ from posixpath import join, normpath
 from urllib.parse import unquote
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_root_name, resource_class
-from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structure
-from skilljuror.knowledge.generated.templates import COUNTED, recognise
+from skilljuror.knowledge.generated.embedded_files import embedded_files, is_structural_heading
+from skilljuror.knowledge.generated.templates import UNSOURCED_HOLES, recognise_template
 from skilljuror.knowledge.markdown.headings import anchors, shift_line
-from skilljuror.knowledge.markdown.text_file import Text, read_text
+from skilljuror.knowledge.markdown.text_file import TextFile, read_text
 from skilljuror.knowledge.plans.block_inventory import (
-    carried_blobs,
-    folded,
-    gather,
+    comparable_lines,
+    distinct_words,
+    embedded_blobs,
     missing_blocks,
-    words,
+    take_inventory,
 )
-from skilljuror.knowledge.plans.line_substitutions import Shapes, replaced
-from skilljuror.knowledge.plans.render import Sources, carried, copied, rebuild, render, spans
+from skilljuror.knowledge.plans.line_substitutions import StructuralLines, replaced_paths
+from skilljuror.knowledge.plans.render import (
+    BundleTexts,
+    accounted_files,
+    copies_of,
+    rebuild,
+    render,
+    rendered_pieces,
+)
 from skilljuror.knowledge.plans.trigger_sentences import trigger_problems
 from skilljuror.knowledge.units.extract import units_of
-from skilljuror.knowledge.units.normalised_text import paths_of
+from skilljuror.knowledge.units.normalised_text import all_paths
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.plan import Generated, Plan, Substitution
+from skilljuror.models.resource_class import is_root_name, resource_class
 
 SHOWN = 5
 """Problems of one kind that are listed; the rest are counted."""
@@ -88,7 +95,7 @@ def _planned(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 
 def _unaccounted(plan: Plan, parent: Bundle) -> Iterator[str]:
-    told = carried(plan) | set(plan.sidecars.values())
+    told = accounted_files(plan) | set(plan.sidecars.values())
     for path, blob in sorted(parent.files.items()):
         if path in plan.dropped and blob.data.strip():
             yield f"{path!r} was dropped and is not empty"
@@ -112,7 +119,7 @@ def _rebuilt(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 def _told_once(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Every parent line is copied once or left out for a reason that its text shows."""
     told: Counter[tuple[str, int]] = Counter()
-    for piece in (piece for file in plan.files for piece, _ in copied(file)):
+    for piece in (piece for file in plan.files for piece, _ in copies_of(file)):
         told.update((piece.source, line) for line in range(piece.start, piece.end + 1))
     structure = _structure(parent)
     for left in plan.omitted:
@@ -127,14 +134,14 @@ def _told_once(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 def _structure(parent: Bundle) -> set[tuple[str, int]]:
     """The lines of the parent's roots that carry no knowledge: frontmatter delimiters, markers and
     the fences of carried files, as (path, 1-based line)."""
-    sources = Sources(parent.files)
+    sources = BundleTexts(parent.files)
     found: set[tuple[str, int]] = set()
     for skill in parent.skills:
-        document = sources.document(skill.path)
-        lines = {1, document.skip} if document.skip else set()
-        for heading in document.headings:
-            lines |= {heading.start + 1} if is_structure(heading.title) else set()
-        for file in embedded_files(document):
+        markdown = sources.markdown(skill.path)
+        lines = {1, markdown.frontmatter_lines} if markdown.frontmatter_lines else set()
+        for heading in markdown.headings:
+            lines |= {heading.start + 1} if is_structural_heading(heading.title) else set()
+        for file in embedded_files(markdown):
             lines.update(range(file.heading.start + 1, file.heading.end + 1))
             lines |= {file.start, file.end + 1} if file.fenced else set()
         found |= {(skill.path, line) for line in lines}
@@ -144,14 +151,14 @@ def _structure(parent: Bundle) -> set[tuple[str, int]]:
 def _changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Substitutions change paths and anchors only, to something that the variant has; lines that
     are made of marks, or repeat a definition, do nothing else."""
-    known, before, shapes = Targets(variant), Targets(parent), Shapes(parent)
+    known, before, shapes = PathTargets(variant), PathTargets(parent), StructuralLines(parent)
     for file in plan.files:
 
         def fits(old: str, new: str, path: str = file.path) -> bool:
             return before.knew(old) and known.has(new, path)
 
-        for change in (one for piece, _ in copied(file) for one in piece.substitutions):
-            told = replaced(change.before, change.after)
+        for change in (one for piece, _ in copies_of(file) for one in piece.substitutions):
+            told = replaced_paths(change.before, change.after)
             if told is None or not all(fits(*one) for one in told):
                 yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
         for piece in file.pieces:
@@ -159,12 +166,12 @@ def _changes(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
                 yield f"{file.path!r} has a {piece.template!r} that says more: {piece.params}"
 
 
-class Targets:
+class PathTargets:
     """What a path or an anchor in a bundle may name."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.bundle = bundle
-        self.sources = Sources(bundle.files)
+        self.sources = BundleTexts(bundle.files)
         self.paths = set(bundle.files)
         self.paths |= {str(up) for path in bundle.files for up in PurePosixPath(path).parents}
         self.folders = [skill.directory for skill in bundle.skills]
@@ -173,7 +180,7 @@ class Targets:
         """Whether the token names a file, a folder or an anchor, from the page or a skill."""
         path, anchor = _parted(token)
         if not path:
-            titles = [one.title for one in self.sources.document(page).headings]
+            titles = [one.title for one in self.sources.markdown(page).headings]
             return anchor in anchors(titles)
         folders = [str(PurePosixPath(page).parent), *self.folders]
         return any(normpath(join(folder, path)) in self.paths for folder in folders)
@@ -190,7 +197,7 @@ class Targets:
     def _tails(self) -> set[str]:
         """Every end of every path, and of the paths that pages carry."""
         found = {""}
-        for path in paths_of(self.bundle, units_of(self.bundle)):
+        for path in all_paths(self.bundle, units_of(self.bundle)):
             for up in (path, *map(str, PurePosixPath(path).parents)):
                 parts = up.split("/")
                 found |= {"/".join(parts[place:]) for place in range(len(parts))}
@@ -211,8 +218,10 @@ def _made_lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
             if not isinstance(piece, Generated):
                 continue
             known = known if known is not None else _known_words(plan, parent)
-            text = " ".join(value for hole, value in piece.params.items() if hole not in COUNTED)
-            strange = words([text]) - known
+            text = " ".join(
+                value for hole, value in piece.params.items() if hole not in UNSOURCED_HOLES
+            )
+            strange = distinct_words([text]) - known
             if strange:
                 known |= _read_words(plan, parent)
                 strange -= known
@@ -228,7 +237,7 @@ def _triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 def _known_words(plan: Plan, parent: Bundle) -> set[str]:
     made = [file.path for file in plan.files] + list(plan.sidecars)
-    return words([*_texts(plan, parent), *parent.files, *made, parent.name])
+    return distinct_words([*_texts(plan, parent), *parent.files, *made, parent.name])
 
 
 def _texts(plan: Plan, parent: Bundle) -> list[str]:
@@ -239,20 +248,20 @@ def _texts(plan: Plan, parent: Bundle) -> list[str]:
 
 def _read_words(plan: Plan, parent: Bundle) -> set[str]:
     """Words as a reader sees them, where marks or entities stand inside a word."""
-    return words(_MARKS.sub("", unescape(text)) for text in _texts(plan, parent))
+    return distinct_words(_MARKS.sub("", unescape(text)) for text in _texts(plan, parent))
 
 
-def _undone(plan: Plan, variant: Bundle) -> dict[str, Text]:
+def _undone(plan: Plan, variant: Bundle) -> dict[str, TextFile]:
     """The variant's text files with every substitution taken back; sidecars apart."""
-    sources = Sources(variant.files)
+    sources = BundleTexts(variant.files)
     found = {}
     for file in plan.files:
         lines = list(sources.text(file.path).lines)
-        for piece, first in copied(file):
+        for piece, first in copies_of(file):
             for change in piece.substitutions:
                 place = first + change.line - piece.start
                 lines[place] = _taken_back(lines[place], change, piece.shift)
-        found[file.path] = Text(tuple(lines))
+        found[file.path] = TextFile(tuple(lines))
     return found
 
 
@@ -263,7 +272,7 @@ def _taken_back(line: str, change: Substitution, shift: int) -> str:
     return shift_line(change.before, shift) if line == shifted else line
 
 
-def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, Text]:
+def _parent_texts(plan: Plan, parent: Bundle) -> dict[str, TextFile]:
     sidecars = set(plan.sidecars.values())
     texts = {
         path: read_text(blob)
@@ -277,11 +286,11 @@ def _lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """No non-blank line of the parent is missing; every line on top is of a known template."""
     there: Counter[str] = Counter()
     for text in _parent_texts(plan, parent).values():
-        there.update(folded(text.lines))
+        there.update(comparable_lines(text.lines))
     here: Counter[str] = Counter()
     for text in _undone(plan, variant).values():
-        here.update(folded(text.lines))
-    gone = Counter(folded(left.text for left in plan.omitted))
+        here.update(comparable_lines(text.lines))
+    gone = Counter(comparable_lines(left.text for left in plan.omitted))
     for line in sorted((there - here - gone).keys()):
         yield f"a line of the parent is missing: {line[:120]!r}"
     made = _made(plan, variant)
@@ -291,21 +300,24 @@ def _lines(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
 
 def _made(plan: Plan, variant: Bundle) -> set[str]:
     """The generated lines whose text a template explains; definitions are copies of one."""
-    sources = Sources(variant.files)
+    sources = BundleTexts(variant.files)
     lines: list[str] = []
     for file in plan.files:
         text = sources.text(file.path).lines
-        for span in spans(file):
+        for span in rendered_pieces(file):
             if isinstance(span.piece, Generated):
                 line = text[span.start]
                 copy = span.piece.template == "definition"
-                lines += [line] if copy or recognise(line) is not None else []
-    return set(folded(lines))
+                lines += [line] if copy or recognise_template(line) is not None else []
+    return set(comparable_lines(lines))
 
 
 def _blocks(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
     """Every top-level block of the parent renders to the same HTML somewhere in the variant."""
-    there, here = gather(_parent_texts(plan, parent)), gather(_undone(plan, variant))
+    there, here = (
+        take_inventory(_parent_texts(plan, parent)),
+        take_inventory(_undone(plan, variant)),
+    )
     for block in missing_blocks(there, here):
         yield f"a block of the parent reads differently: {block[:160]!r}"
 
@@ -330,7 +342,7 @@ def _code_of(bundle: Bundle, *, everything: bool, carried_too: bool) -> Iterator
         text = read_text(blob) if carried_too and is_root_name(path) else None
         if text is not None:
             folder = str(PurePosixPath(path).parent)
-            blobs += [(f"{folder}/{name}", one) for name, one in carried_blobs(text).items()]
+            blobs += [(f"{folder}/{name}", one) for name, one in embedded_blobs(text).items()]
     for path, blob in sorted(blobs, key=lambda one: one[0]):
         if everything or resource_class(path, blob) == "code":
             yield path, blob

@@ -4,9 +4,10 @@ import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from skilljuror.knowledge.markdown.inline_text import folded
-from skilljuror.knowledge.units.draft import Draft
+from skilljuror.knowledge.markdown.inline_text import fold_whitespace
+from skilljuror.models.knowledge import UnitKind
 
 SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
 KEYED = frozenset({"json", "yaml", "yml"})
@@ -14,16 +15,33 @@ _KEY = re.compile(r"^(\s*)(?:- )?\"?([A-Za-z_][\w.-]*)\"?\s*:(?:\s|$|\{|\[)")
 _FIELD = re.compile(r"^[A-Za-z_][\w.-]*\s*:")
 
 
-def listing(
+class RawUnit(NamedTuple):
+    """A unit of one text before it has its id and file; lines are 1-based in the file."""
+
+    kind: UnitKind
+    """What it is."""
+    start: int
+    """First line."""
+    end: int
+    """Last line, inclusive."""
+    headings: tuple[str, ...]
+    """Heading path, outermost first."""
+    text: str
+    """Normalised text."""
+    generated: str | None = None
+    """Template whose grammar the line follows."""
+
+
+def code_units(
     lines: Sequence[str], first: int, headings: tuple[str, ...], language: str = ""
-) -> Iterator[Draft]:
+) -> Iterator[RawUnit]:
     """Units of a code block or a file whose first line is line `first`."""
     indent = _common_indent(lines)
     for number, line in enumerate(lines, first):
         if line.strip():
             body = line[indent:].expandtabs(4)
             lead = len(body) - len(body.lstrip())
-            yield Draft("code", number, number, headings, " " * lead + folded(body))
+            yield RawUnit("code", number, number, headings, " " * lead + fold_whitespace(body))
     if language in SHELLS:
         yield from _commands(lines, first, headings)
     elif language in KEYED:
@@ -34,7 +52,7 @@ def _common_indent(lines: Sequence[str]) -> int:
     return min((len(x) - len(x.lstrip(" ")) for x in lines if x.strip()), default=0)
 
 
-def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
     """Whole commands, continuation lines joined, cut into words as a shell would."""
     start, command = first, ""
     for number, line in enumerate(lines, first):
@@ -44,7 +62,7 @@ def _commands(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> It
         if stripped.endswith("\\"):
             continue
         if command and not command.startswith("#"):
-            yield Draft("command", start, number, headings, " ".join(_words(command)))
+            yield RawUnit("command", start, number, headings, " ".join(_words(command)))
         command = ""
 
 
@@ -55,7 +73,7 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
     """Key paths by indentation, one key per line."""
     path: list[tuple[int, str]] = []
     for number, line in enumerate(lines, first):
@@ -63,17 +81,17 @@ def _keys(lines: Sequence[str], first: int, headings: tuple[str, ...]) -> Iterat
         if key:
             indent = len(key.group(1))
             path = [*[step for step in path if step[0] < indent], (indent, key.group(2))]
-            yield Draft("schema", number, number, headings, ".".join(name for _, name in path))
+            yield RawUnit("schema", number, number, headings, ".".join(name for _, name in path))
 
 
-def fields(lines: Iterable[str], first: int) -> Iterator[Draft]:
+def field_units(lines: Iterable[str], first: int) -> Iterator[RawUnit]:
     """Frontmatter fields: a key at the margin with the lines that belong to it."""
     start, parts = first, list[str]()
     for number, line in enumerate(lines, first):
         if line.rstrip() == "---":
             continue
         if parts and _FIELD.match(line):
-            yield Draft("field", start, number - 1, (), folded(" ".join(parts)))
+            yield RawUnit("field", start, number - 1, (), fold_whitespace(" ".join(parts)))
             parts = []
         if not parts:
             start = number
@@ -81,7 +99,7 @@ def fields(lines: Iterable[str], first: int) -> Iterator[Draft]:
             parts.append(line)
     if parts:
         end = start + len("\n".join(parts).rstrip().split("\n")) - 1
-        yield Draft("field", start, end, (), folded(" ".join(parts)))
+        yield RawUnit("field", start, end, (), fold_whitespace(" ".join(parts)))
 
 
 def file_digest(lines: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import zip_longest
 
-from skilljuror.models.knowledge import Change
+from skilljuror.models.knowledge import ChangeKind
 
 _UNITS = (
     r"%|°[CF]?|ms|µs|us|ns|s|sec(?:ond)?s?|min(?:ute)?s?|h|hrs?|hours?|days?|weeks?|months?|years?"
@@ -90,7 +90,7 @@ _KINDS = (
 
 
 @lru_cache(maxsize=1 << 16)
-def criticals(text: str) -> tuple[str, ...]:
+def critical_tokens(text: str) -> tuple[str, ...]:
     """The critical tokens of `text` in reading order, each as "kind:value".
 
     Kinds: `num` (value, then "|" and its unit), `cmp`, `mod`, `code`, `path`, `flag`. A word in
@@ -125,7 +125,7 @@ def _stress(word: str, kind: str) -> str:
     return word if word.isupper() and len(word) > 1 else word.lower()
 
 
-def change_between(before: tuple[str, ...], after: tuple[str, ...]) -> Change | None:
+def critical_change(before: tuple[str, ...], after: tuple[str, ...]) -> ChangeKind | None:
     """The worst thing that differs between two tuples of critical tokens; None when equal.
 
     Worst first: polarity, comparator turned round, comparator, number, unit, modal, reference
@@ -141,7 +141,7 @@ def change_between(before: tuple[str, ...], after: tuple[str, ...]) -> Change | 
     return _lesser_change(before, after)
 
 
-def _lesser_change(before: tuple[str, ...], after: tuple[str, ...]) -> Change:
+def _lesser_change(before: tuple[str, ...], after: tuple[str, ...]) -> ChangeKind:
     numbers, others = _of(before, "num"), _of(after, "num")
     if [n.partition("|")[0] for n in numbers] != [n.partition("|")[0] for n in others]:
         return "number"

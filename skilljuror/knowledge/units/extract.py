@@ -4,13 +4,13 @@ import hashlib
 from collections import Counter
 from functools import lru_cache
 
-from skilljuror.knowledge.classes import is_markdown
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.critical_tokens import criticals
-from skilljuror.knowledge.units.draft import Draft
-from skilljuror.knowledge.units.prose import embedded, markdown_units
+from skilljuror.knowledge.units.code_and_data import RawUnit
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
+from skilljuror.knowledge.units.prose import file_units, markdown_units
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import Unit
+from skilljuror.models.resource_class import is_markdown
 
 _NO_CRITICALS = frozenset({"file", "schema", "step"})
 
@@ -36,10 +36,10 @@ def _units(files: tuple[tuple[str, Blob], ...]) -> tuple[Unit, ...]:
     )
 
 
-def _unit(draft: Draft, path: str, counts: Counter[str]) -> Unit:
+def _unit(draft: RawUnit, path: str, counts: Counter[str]) -> Unit:
     stem = f"{draft.kind}:{_digest(draft.text)}"
     counts[stem] += 1
-    tokens = () if draft.kind in _NO_CRITICALS else criticals(draft.text)
+    tokens = () if draft.kind in _NO_CRITICALS else critical_tokens(draft.text)
     return Unit(
         f"{stem}:{counts[stem]}", draft.kind, path, draft.start, draft.end,
         draft.headings, draft.text, tokens, draft.generated,
@@ -52,11 +52,11 @@ def _digest(text: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _drafts(path: str, blob: Blob) -> tuple[Draft, ...]:
+def _drafts(path: str, blob: Blob) -> tuple[RawUnit, ...]:
     """Units of one file; kept, because a variant shares most of its files with its parent."""
     text = read_text(blob)
     if text is None:
         lines = blob.data.count(b"\n") + 1
-        return (Draft("file", 1, lines, (), f"{path} {blob.sha256}"),)
-    units = markdown_units(text.lines) if is_markdown(path) else embedded(path, text.lines, 1)
+        return (RawUnit("file", 1, lines, (), f"{path} {blob.sha256}"),)
+    units = markdown_units(text.lines) if is_markdown(path) else file_units(path, text.lines, 1)
     return tuple(sorted(units, key=lambda draft: (draft.start, draft.end)))

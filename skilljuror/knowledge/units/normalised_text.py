@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from posixpath import basename, normpath
 
-from skilljuror.knowledge.generated.line_grammar import MARKER, embedded_path
-from skilljuror.knowledge.units.critical_tokens import criticals
+from skilljuror.knowledge.generated.templates import MARKER, marker_path
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
@@ -25,7 +25,7 @@ _ROOT = re.compile(r"(?i)([^/]+)/skill\.md$")
 _COLLISION = re.compile(r"-\d+(?=\.\w+$)")
 
 
-class Normal:
+class TextNormaliser:
     """Normalises the texts of the units of a parent and a variant.
 
     A path that names a file of either side is cut to the file's name, for folders change when
@@ -40,7 +40,7 @@ class Normal:
         names = {skill.directory for bundle in pair for skill in bundle.skills}
         folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
         self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
-        known = [set(paths_of(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
+        known = [set(all_paths(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
         self._parent = {_name(path) for path in known[0]}
         self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
         roots = [skill.path for bundle in pair for skill in bundle.skills]
@@ -60,13 +60,13 @@ class Normal:
         """Any text as it is compared."""
         return self._normal(text)
 
-    def criticals(self, unit: Unit) -> tuple[str, ...]:
+    def critical_tokens(self, unit: Unit) -> tuple[str, ...]:
         """The critical tokens of the text as it is compared."""
         text = self.text(unit)
-        return unit.criticals if text == unit.text else criticals(text)
+        return unit.criticals if text == unit.text else critical_tokens(text)
 
     def _normal(self, text: str) -> str:
-        text = unaimed(text)
+        text = without_local_target(text)
         text = _STALE.sub("", text) if "skills/" in text else text
         text = self._pathless(text)
         text = _MOVED.sub("", text) if "references/" in text else text
@@ -102,7 +102,7 @@ def paths_in(text: str) -> Iterator[str]:
     return (path for _, _, path in _paths_in(text))
 
 
-def unaimed(text: str) -> str:
+def without_local_target(text: str) -> str:
     """A link definition without its target, where that is local: it may move."""
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
 
@@ -113,12 +113,12 @@ def _name(path: str) -> str:
     return f"{inner[1]}.md" if inner else basename(path)
 
 
-def paths_of(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
+def all_paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
     """Every path of a bundle, on disk or in a marker."""
     yield from bundle.files
     for unit in units:
         if unit.generated == MARKER:
-            path = embedded_path(unit.text)
+            path = marker_path(unit.text)
             if path:
                 yield path
 

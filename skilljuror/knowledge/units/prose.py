@@ -7,19 +7,18 @@ from pathlib import PurePosixPath
 from markdown_it.rules_block.table import escapedSplit
 from markdown_it.token import Token
 
-from skilljuror.knowledge.classes import is_markdown, resource_class
-from skilljuror.knowledge.generated.embedded_files import carrying_fences
-from skilljuror.knowledge.generated.line_grammar import (
+from skilljuror.knowledge.generated.embedded_files import embedding_fences
+from skilljuror.knowledge.generated.templates import (
     CONFIGURATION,
-    embedded_path,
-    is_generated,
+    marker_path,
+    template_of_line,
 )
-from skilljuror.knowledge.markdown.block_index import Document, document_of
-from skilljuror.knowledge.markdown.inline_text import folded, inline_text, sentences
-from skilljuror.knowledge.units.code_and_data import fields, file_digest, listing
-from skilljuror.knowledge.units.draft import Draft
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
+from skilljuror.knowledge.markdown.inline_text import fold_whitespace, inline_text, sentences
+from skilljuror.knowledge.units.code_and_data import RawUnit, code_units, field_units, file_digest
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
+from skilljuror.models.resource_class import is_markdown, resource_class
 
 STEP_ARROW = " -> "
 LINK_ARROW = " -> "
@@ -28,30 +27,31 @@ _BEFORE = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*")
 """What a quote or a list puts before the text of a line."""
 
 
-def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[Draft]:
+def markdown_units(lines: Sequence[str], first: int = 1) -> Iterator[RawUnit]:
     """Units of a markdown text whose first line is line `first` of its file."""
-    document = document_of(tuple(lines))
-    if document.skip:
-        yield from fields(lines[1 : document.skip - 1], first + 1)
-    yield from _Walk(document, first).units()
-    yield from steps(document.inlined, first)
+    markdown = markdown_index(tuple(lines))
+    if markdown.frontmatter_lines:
+        yield from field_units(lines[1 : markdown.frontmatter_lines - 1], first + 1)
+    yield from _Walk(markdown, first).units()
+    yield from step_units(markdown.inline_tokens, first)
 
 
 class _Walk:
     """One pass over the block tokens of a body."""
 
-    def __init__(self, document: Document, first: int) -> None:
-        self.lines = document.lines
-        self.tokens = document.inlined
+    def __init__(self, markdown: MarkdownIndex, first: int) -> None:
+        self.lines = markdown.lines
+        self.tokens = markdown.inline_tokens
         self.first = first
         self.path: list[tuple[int, str | None]] = []
         self.lists: list[bool] = []
         self.covered = [
-            number < document.skip or not line.strip() for number, line in enumerate(self.lines)
+            number < markdown.frontmatter_lines or not line.strip()
+            for number, line in enumerate(self.lines)
         ]
         self.marker: str | None = None
         self.configures = False
-        self.fenced = carrying_fences(document)
+        self.fenced = embedding_fences(markdown)
 
     @property
     def headings(self) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class _Walk:
             titles = [] if title is None else [*titles, title]
         return tuple(titles)
 
-    def units(self) -> Iterator[Draft]:
+    def units(self) -> Iterator[RawUnit]:
         for index, token in enumerate(self.tokens):
             if token.type in {"bullet_list_open", "ordered_list_open"}:
                 self.lists.append(token.type.startswith("ordered"))
@@ -71,7 +71,7 @@ class _Walk:
                 yield from self._leaf(index, token)
         yield from self._uncovered()
 
-    def _leaf(self, index: int, token: Token) -> Iterator[Draft]:
+    def _leaf(self, index: int, token: Token) -> Iterator[RawUnit]:
         if token.type in {"heading_open", "paragraph_open"}:
             self._cover(token)
             section = token.type == "heading_open" and token.level == 0
@@ -94,39 +94,41 @@ class _Walk:
         start, end = _span(token)
         self.covered[start:end] = [True] * len(self.covered[start:end])
 
-    def _heading(self, token: Token, inline: Token) -> Iterator[Draft]:
+    def _heading(self, token: Token, inline: Token) -> Iterator[RawUnit]:
         level = int(token.tag[1])
         start, end = _span(token)
-        text = folded(inline_text(inline))
-        template = is_generated(f"{'#' * level} {inline.content}")
-        self.marker = embedded_path(inline.content)
+        text = fold_whitespace(inline_text(inline))
+        template = template_of_line(f"{'#' * level} {inline.content}")
+        self.marker = marker_path(inline.content)
         self.path = [step for step in self.path if step[0] < level]
-        yield Draft(
+        yield RawUnit(
             "heading", start + self.first, end - 1 + self.first, self.headings, text, template
         )
         self.path.append((level, None if template else text))
-        yield from links(inline, start + self.first, self.headings)
+        yield from link_units(inline, start + self.first, self.headings)
 
-    def _paragraph(self, token: Token, inline: Token) -> Iterator[Draft]:
+    def _paragraph(self, token: Token, inline: Token) -> Iterator[RawUnit]:
         start, end = _span(token)
         kind: UnitKind = "item" if self.lists else "statement"
         template = self._template(start, end)
-        self.marker = embedded_path(inline.content)
+        self.marker = marker_path(inline.content)
         self.configures = template == CONFIGURATION
         text = inline_text(inline)
         if template:
             last = end - 1 + self.first
-            yield Draft(kind, start + self.first, last, self.headings, folded(text), template)
+            yield RawUnit(
+                kind, start + self.first, last, self.headings, fold_whitespace(text), template
+            )
             return
         for low, high, sentence in sentences(text):
             first, last = start + low, min(start + high, end - 1)
-            yield Draft(kind, first + self.first, last + self.first, self.headings, sentence)
-        yield from links(inline, start + self.first, self.headings)
+            yield RawUnit(kind, first + self.first, last + self.first, self.headings, sentence)
+        yield from link_units(inline, start + self.first, self.headings)
 
     def _template(self, start: int, end: int) -> str | None:
-        return is_generated(" ".join(line.strip() for line in self.lines[start:end]))
+        return template_of_line(" ".join(line.strip() for line in self.lines[start:end]))
 
-    def _block(self, token: Token) -> Iterator[Draft]:
+    def _block(self, token: Token) -> Iterator[RawUnit]:
         start = _span(token)[0] + self.first + (token.type == "fence")
         words = token.info.split()
         language = words[0].lower() if words else ""
@@ -136,11 +138,11 @@ class _Walk:
             path = None
         configures, self.configures = self.configures, False
         if path is not None:
-            yield from embedded(path, content, start)
+            yield from file_units(path, content, start)
         elif configures:
-            yield from fields(content, start)
+            yield from field_units(content, start)
         else:
-            yield from listing(content, start, self.headings, language)
+            yield from code_units(content, start, self.headings, language)
 
     def _inside(self, token: Token) -> Sequence[str]:
         """The lines of a block of code, as they stand where nothing is put before them."""
@@ -149,29 +151,29 @@ class _Walk:
         plain = token.type == "fence" and token.level == 0 and self.lines[start - 1][:1] in "`~"
         return self.lines[start : start + len(lines)] if plain and token.content else lines
 
-    def _table(self, index: int) -> Iterator[Draft]:
+    def _table(self, index: int) -> Iterator[RawUnit]:
         header: list[str] = []
         table = self.tokens[index]
         for line, inlines in _rows(self.tokens, index):
-            cells = [folded(inline_text(inline)) for inline in inlines]
+            cells = [fold_whitespace(inline_text(inline)) for inline in inlines]
             shown = [f"{h}: {c}" if h else c for h, c in zip(header, cells, strict=False)]
             shown += _spare_cells(self.lines[line], len(cells), nested=table.level > 0)
             number = line + self.first
-            yield Draft("row", number, number, self.headings, " | ".join(shown or cells))
+            yield RawUnit("row", number, number, self.headings, " | ".join(shown or cells))
             header = header or cells
             for inline in inlines:
-                yield from links(inline, number, self.headings)
+                yield from link_units(inline, number, self.headings)
 
-    def _raw(self, numbers: Iterable[int], lead: str = "") -> Iterator[Draft]:
+    def _raw(self, numbers: Iterable[int], lead: str = "") -> Iterator[RawUnit]:
         """Lines as they stand; `lead` tells those of a comment from text that a reader sees."""
         for number in numbers:
-            text = folded(self.lines[number]) if number < len(self.lines) else ""
+            text = fold_whitespace(self.lines[number]) if number < len(self.lines) else ""
             if re.search(r"\w", text):
                 line = number + self.first
                 text = text if not lead or text.startswith(lead) else f"{lead} {text}"
-                yield Draft("statement", line, line, self.headings, text)
+                yield RawUnit("statement", line, line, self.headings, text)
 
-    def _uncovered(self) -> Iterator[Draft]:
+    def _uncovered(self) -> Iterator[RawUnit]:
         """Lines without a token, such as link reference definitions, are knowledge too."""
         self.path = []
         yield from self._raw(n for n, covered in enumerate(self.covered) if not covered)
@@ -182,7 +184,7 @@ def _span(token: Token) -> tuple[int, int]:
     return start, end
 
 
-def embedded(path: str, lines: Sequence[str], first: int) -> Iterator[Draft]:
+def file_units(path: str, lines: Sequence[str], first: int) -> Iterator[RawUnit]:
     """A file, wherever it stands: its digest and its lines; of machine-read data, no lines."""
     if is_markdown(path):
         yield from markdown_units(lines, first)
@@ -190,10 +192,10 @@ def embedded(path: str, lines: Sequence[str], first: int) -> Iterator[Draft]:
     if not any(line.strip() for line in lines):
         return
     last = first + len(lines) - 1
-    yield Draft("file", first, last, (), f"{path} {file_digest(lines)}")
+    yield RawUnit("file", first, last, (), f"{path} {file_digest(lines)}")
     if resource_class(path, Blob("\n".join(lines).encode())) == "data":
         return
-    yield from listing(lines, first, (), PurePosixPath(path).suffix.lower().removeprefix("."))
+    yield from code_units(lines, first, (), PurePosixPath(path).suffix.lower().removeprefix("."))
 
 
 def _rows(tokens: Sequence[Token], index: int) -> Iterator[tuple[int, list[Token]]]:
@@ -216,11 +218,11 @@ def _spare_cells(line: str, count: int, *, nested: bool) -> list[str]:
     text = (_BEFORE.sub("", line) if nested else line).strip().removeprefix("|")
     if text.count("|") < count:
         return []
-    cells = [folded(cell) for cell in escapedSplit(text.removesuffix("|"))]
+    cells = [fold_whitespace(cell) for cell in escapedSplit(text.removesuffix("|"))]
     return cells[count:] if any(cells[count:]) else []
 
 
-def links(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[Draft]:
+def link_units(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[RawUnit]:
     """Links and images of one inline token, as "label -> address"; an image's label opens with
     "!"."""
     children = inline.children or []
@@ -230,11 +232,13 @@ def links(inline: Token, line: int, headings: tuple[str, ...]) -> Iterator[Draft
         elif child.type == "link_open":
             label = "".join(_until_close(children[index + 1 :]))
             address = str(child.attrs.get("href", ""))
-            yield Draft("link", line, line, headings, f"{folded(label)}{LINK_ARROW}{address}")
+            yield RawUnit(
+                "link", line, line, headings, f"{fold_whitespace(label)}{LINK_ARROW}{address}"
+            )
         elif child.type == "image":
             address = str(child.attrs.get("src", ""))
-            label = f"!{folded(child.content)}"
-            yield Draft("link", line, line, headings, f"{label}{LINK_ARROW}{address}")
+            label = f"!{fold_whitespace(child.content)}"
+            yield RawUnit("link", line, line, headings, f"{label}{LINK_ARROW}{address}")
 
 
 def _until_close(children: Sequence[Token]) -> Iterator[str]:
@@ -252,7 +256,7 @@ class _Steps:
         self.count = start - 1
 
 
-def steps(tokens: Sequence[Token], first: int) -> Iterator[Draft]:
+def step_units(tokens: Sequence[Token], first: int) -> Iterator[RawUnit]:
     """Adjacent items of ordered lists, as "this -> that".
 
     A list that goes on with the next number after a code block or a paragraph, as hand-written
@@ -291,7 +295,7 @@ def _first_inline(tokens: Sequence[Token], index: int) -> Token | None:
     return None
 
 
-def _step(state: _Steps, inline: Token | None, first: int) -> Iterator[Draft]:
+def _step(state: _Steps, inline: Token | None, first: int) -> Iterator[RawUnit]:
     state.count += 1
     found = sentences(inline_text(inline)) if inline else []
     if not inline or not found:
@@ -301,5 +305,5 @@ def _step(state: _Steps, inline: Token | None, first: int) -> Iterator[Draft]:
     if state.last:
         start, before = state.last
         end = line + found[0][1]
-        yield Draft("step", start, end, (), f"{before}{STEP_ARROW}{name}")
+        yield RawUnit("step", start, end, (), f"{before}{STEP_ARROW}{name}")
     state.last = (line, name)

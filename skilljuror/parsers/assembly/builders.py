@@ -1,35 +1,39 @@
-"""A run under construction: formats feed records in, `freeze` gives the Trajectory.
+"""A run under construction: a parser adds what it reads, `build` gives the Trajectory.
 
 Calls and their results are joined by call id in file order, never along parent links,
 which lose the results of parallel calls (formats.md §4.1).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import (
-    Call,
+    Action,
     Message,
     MessageKind,
     OfferedSkill,
-    Result,
     Step,
+    ToolCall,
+    ToolResult,
     Trajectory,
     Usage,
 )
 from skilljuror.parsers.assembly.tool_calls import call_fields
+from skilljuror.parsers.base import Parser
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 MAIN = "main"
+"""What the main agent of a run is called; sub-agents have the ids of their log."""
 
 
-class CallDraft:
+class CallBuilder:
     """A call whose result may still come."""
 
-    __slots__ = ("arguments", "call_id", "child", "fields", "line", "name", "result")
+    __slots__ = ("arguments", "call_id", "fields", "line", "name", "result", "sub_agent")
 
     def __init__(
         self, call_id: str | None, name: str, arguments: dict[str, Any], line: int
@@ -39,28 +43,34 @@ class CallDraft:
         self.arguments = arguments
         self.line = line
         self.fields = call_fields(name, arguments)
-        self.child: str | None = None
+        self.sub_agent: str | None = None
         """Id of the sub-agent it started."""
-        self.result: Result | None = None
+        self.result: ToolResult | None = None
 
-    def freeze(self) -> Call:
+    @property
+    def action(self) -> Action:
+        """What kind of thing the call does."""
+        action: Action = self.fields["action"]
+        return action
+
+    def build(self) -> ToolCall:
         """The call as a record."""
-        return Call(
+        return ToolCall(
             call_id=self.call_id,
             name=self.name,
             line=self.line,
-            agent=self.child,
+            agent=self.sub_agent,
             arguments=self.arguments,
             result=self.result,
             **self.fields,
         )
 
 
-class StepDraft:
+class StepBuilder:
     """An agent message that may still grow."""
 
     __slots__ = (
-        "agent", "calls", "file", "key", "line", "model", "reasoning", "said", "timestamp", "usage",
+        "agent", "calls", "file", "key", "line", "model", "reasoning", "texts", "timestamp", "usage",
     )  # fmt: skip
 
     def __init__(self, agent: str, line: int, file: int, timestamp: float | None) -> None:
@@ -70,20 +80,20 @@ class StepDraft:
         self.timestamp = timestamp
         self.key: str | None = None
         self.model: str | None = None
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.reasoning: list[str] = []
-        self.calls: list[CallDraft] = []
+        self.calls: list[CallBuilder] = []
         self.usage: Usage | None = None
 
-    def freeze(self, index: int) -> Step:
+    def build(self, index: int) -> Step:
         """The step as a record."""
         return Step(
             agent=self.agent,
             index=index,
             line=self.line,
-            text="\n".join(self.said),
+            text="\n".join(self.texts),
             reasoning="\n".join(self.reasoning),
-            calls=tuple([call.freeze() for call in self.calls]),
+            calls=tuple([call.build() for call in self.calls]),
             usage=self.usage,
             model=self.model,
             timestamp=self.timestamp,
@@ -92,61 +102,66 @@ class StepDraft:
         )
 
 
-class RunDraft:
+class TrajectoryBuilder:
     """Everything known so far about one run."""
 
     def __init__(self) -> None:
-        self.steps: list[StepDraft] = []
+        self.steps: list[StepBuilder] = []
         self.messages: list[Message] = []
         self.compactions: list[tuple[str, int]] = []
         self.skipped: Counter[str] = Counter()
         self.warnings: list[str] = []
         self.complete = True
         self.offered: dict[tuple[str, str | None], OfferedSkill] | None = None
-        self.roots: dict[str, None] = {}
+        self.skill_roots: dict[str, None] = {}
         self.started_at: float | None = None
         self.finished_at: float | None = None
         self.file = 0
         """Index of the raw file being read."""
         self._counts: Counter[str] = Counter()
-        self._calls: dict[str, CallDraft] = {}
+        self._calls: dict[str, CallBuilder] = {}
 
-    def seen_at(self, moment: float | None) -> None:
-        """Stretch the run over a moment."""
-        if moment is None:
+    def include_time(self, timestamp: float | None) -> None:
+        """Let the run begin no later, and end no earlier, than a record that was written then."""
+        if timestamp is None:
             return
-        if self.started_at is None or moment < self.started_at:
-            self.started_at = moment
-        if self.finished_at is None or moment > self.finished_at:
-            self.finished_at = moment
+        if self.started_at is None or timestamp < self.started_at:
+            self.started_at = timestamp
+        if self.finished_at is None or timestamp > self.finished_at:
+            self.finished_at = timestamp
 
-    def step(self, agent: str, line: int, timestamp: float | None = None) -> StepDraft:
+    def add_step(self, agent: str, line: int, timestamp: float | None = None) -> StepBuilder:
         """Begin a new step of an agent."""
-        step = StepDraft(agent, line, self.file, timestamp)
+        step = StepBuilder(agent, line, self.file, timestamp)
         self.steps.append(step)
         self._counts[agent] += 1
         return step
 
-    def drop(self, step: StepDraft) -> None:
+    def remove_step(self, step: StepBuilder) -> None:
         """Take back a step that turned out to be none (a summary for a compaction)."""
         self.steps.remove(step)
         self._counts[step.agent] -= 1
 
-    def call(
-        self, step: StepDraft, call_id: str | None, name: str, arguments: dict[str, Any], line: int
-    ) -> CallDraft:
+    def add_call(
+        self,
+        step: StepBuilder,
+        call_id: str | None,
+        name: str,
+        arguments: dict[str, Any],
+        line: int,
+    ) -> CallBuilder:
         """Add a call to a step."""
-        call = CallDraft(call_id, name, arguments, line)
+        call = CallBuilder(call_id, name, arguments, line)
         step.calls.append(call)
         if call_id is not None:
             self._calls[call_id] = call
         return call
 
-    def find_call(self, call_id: Any) -> CallDraft | None:
+    def find_call(self, call_id: Any) -> CallBuilder | None:
         """The call with that id, where there is one."""
         return self._calls.get(call_id) if isinstance(call_id, str) else None
 
-    def message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
+    def add_message(self, agent: str, kind: MessageKind, text: str, line: int, **more: Any) -> None:
         """Add something that reached an agent's context without a call."""
         self.messages.append(
             Message(
@@ -160,23 +175,23 @@ class RunDraft:
             )
         )
 
-    def compacted(self, agent: str) -> None:
+    def add_compaction(self, agent: str) -> None:
         """Note that an agent's context was compacted here."""
         self.compactions.append((agent, self._counts[agent]))
 
-    def offer(self, skills: Iterable[OfferedSkill]) -> None:
+    def add_offered(self, skills: Iterable[OfferedSkill]) -> None:
         """Add skills that the model was shown; an empty list is knowledge too."""
         if self.offered is None:
             self.offered = {}
         for skill in skills:
             self.offered.setdefault((skill.name, skill.path), skill)
 
-    def root(self, path: str | None) -> None:
+    def add_skill_root(self, path: str | None) -> None:
         """Add a folder that holds skills."""
         if path:
-            self.roots.setdefault(path.rstrip("/") or "/")
+            self.skill_roots.setdefault(path.rstrip("/") or "/")
 
-    def rename(self, agents: dict[str, str]) -> None:
+    def rename_agents(self, agents: dict[str, str]) -> None:
         """Give agents the ids that became known only later."""
         for step in self.steps:
             step.agent = agents.get(step.agent, step.agent)
@@ -185,37 +200,45 @@ class RunDraft:
             for message in self.messages
         ]
 
-    def close(self, lines: JsonLines) -> None:
-        """Take over what was odd about a file."""
+    def add_diagnostics(self, lines: JsonLines) -> None:
+        """Take over what could not be read of a file."""
         self.skipped.update(lines.skipped)
         self.warnings.extend(lines.warnings)
         self.complete = self.complete and lines.complete
 
-    def freeze(self, **known: Any) -> Trajectory:
-        """The run as a record; `known` are further fields of Trajectory."""
+    def build(
+        self,
+        parser: Parser,
+        files: Sequence[Path],
+        *,
+        trajectory: str,
+        usage: Usage | None = None,
+        **fields: Any,
+    ) -> Trajectory:
+        """The run as a record: `usage` is what the log states of it, None for the sum of its steps;
+        `fields` are further ones of Trajectory."""
         counts: Counter[str] = Counter()
         steps = []
-        for draft in self.steps:
-            counts[draft.agent] += 1
-            steps.append(draft.freeze(counts[draft.agent]))
+        for step in self.steps:
+            counts[step.agent] += 1
+            steps.append(step.build(counts[step.agent]))
         return Trajectory(
+            trajectory=trajectory,
+            format=parser.format,
+            files=tuple(map(str, files)),
+            usage=usage or total_usage(step.usage for step in self.steps),
             steps=tuple(steps),
             messages=tuple(self.messages),
             offered=None if self.offered is None else tuple(self.offered.values()),
-            skill_roots=tuple(self.roots),
+            skill_roots=tuple(self.skill_roots),
             started_at=self.started_at,
             finished_at=self.finished_at,
             compactions=tuple(self.compactions),
             skipped=dict(sorted(self.skipped.items())),
             warnings=tuple(self.warnings),
             complete=self.complete,
-            **known,
+            **{"agent": parser.agent, "traits": parser.traits, **fields},
         )
-
-
-def patched(result: Result, **changes: Any) -> Result:
-    """The result with some fields replaced."""
-    return replace(result, **changes)
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
@@ -223,35 +246,26 @@ def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     known = [usage for usage in usages if usage is not None]
     if not known:
         return None
-    return Usage(
-        input=_sum(usage.input for usage in known),
-        cache_write=_sum(usage.cache_write for usage in known),
-        cache_read=_sum(usage.cache_read for usage in known),
-        output=_sum(usage.output for usage in known),
-        reasoning=_sum(usage.reasoning for usage in known),
-        cost_usd=_sum_cost(usage.cost_usd for usage in known),
-    )
+    columns = {name: [getattr(usage, name) for usage in known] for name in Usage.__struct_fields__}
+    return Usage(**{name: _sum(values) for name, values in columns.items()})
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _sum(values: Iterable[Any]) -> Any:
+    stated = [value for value in values if value is not None]
+    return sum(stated) if stated else None
 
 
-def _sum_cost(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def is_answered(run: RunDraft) -> bool:
+def ends_with_answer(run: TrajectoryBuilder) -> bool:
     """Whether the main agent's last step closes the log; a log without any step is no answer.
 
     A note of the harness after it (an interruption, a local command) closes it too.
     """
     steps = [step for step in run.steps if step.agent == MAIN]
-    later = [one for one in run.messages if one.agent == MAIN and one.step == len(steps)]
+    later = [
+        message for message in run.messages if message.agent == MAIN and message.step == len(steps)
+    ]
     if later and later[-1].kind == "other":
         return True
-    if not steps or any(one.kind == "prompt" for one in later):
+    if not steps or any(message.kind == "prompt" for message in later):
         return False
     return not steps[-1].calls

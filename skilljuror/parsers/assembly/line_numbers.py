@@ -11,24 +11,24 @@ _START = 40
 """Characters within which the first number ends."""
 
 
-def strip_numbers(shown: str) -> tuple[str, int] | None:
+def strip_line_numbers(text: str) -> tuple[str, int] | None:
     """(text without the numbers, number of its first line), or None when it has no numbers.
 
     Reads on while the numbers count up by one and stops at the first line that does not
     fit, so that notes of the harness after the file are left out.
     """
-    if _LINES.match(f"\n{shown[:_START]}") is None:
+    if _LINES.match(f"\n{text[:_START]}") is None:
         return None
-    before, *pieces = _LINES.split(f"\n{shown}")
+    before, *pieces = _LINES.split(f"\n{text}")
     if before or not pieces:
         return None
     numbers, texts = pieces[::2], pieces[1::2]
     start = int(numbers[0])
-    whole = shown.count("\n") - texts[-1].count("\n") == len(numbers) - 1
+    whole = text.count("\n") - texts[-1].count("\n") == len(numbers) - 1
     if whole and numbers == list(map(str, range(start, start + len(numbers)))):
         texts[-1] = texts[-1].partition("\n")[0]
         return "\n".join(texts), start
-    return _counted(shown.split("\n"), start), start
+    return _counted(text.split("\n"), start), start
 
 
 def _counted(lines: Sequence[str], start: int) -> str:

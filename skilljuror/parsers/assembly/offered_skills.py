@@ -3,16 +3,16 @@
 import re
 
 from skilljuror.models.trajectory import OfferedSkill
-from skilljuror.parsers.assembly.builders import RunDraft
+from skilljuror.parsers.assembly.builders import TrajectoryBuilder
 
 _BLOCK = re.compile(r"<available_skills>(.*?)</available_skills>", re.DOTALL)
 _NAME = re.compile(r"<name>([^<\n]*)</name>")
 _PLACE = re.compile(r"<location>([^<\n]*)</location>")
 
 
-def add_available_skills(run: RunDraft, shown: str) -> bool:
+def add_available_skills(run: TrajectoryBuilder, text: str) -> bool:
     """Offer the skills of an `<available_skills>` block; False when the text has none."""
-    block = _BLOCK.search(shown)
+    block = _BLOCK.search(text)
     if block is None:
         return False
     skills = []
@@ -23,6 +23,6 @@ def add_available_skills(run: RunDraft, shown: str) -> bool:
         path = place[1].strip() if place else None
         skills.append(OfferedSkill(name[1].strip(), path=path, bundled="/builtin/" in (path or "")))
         if path:
-            run.root(path.removesuffix("/SKILL.md").rpartition("/")[0])
-    run.offer(skills)
+            run.add_skill_root(path.removesuffix("/SKILL.md").rpartition("/")[0])
+    run.add_offered(skills)
     return True

@@ -3,7 +3,7 @@
 from typing import Any
 
 from skilljuror.models.trajectory import Usage
-from skilljuror.parsers.raw_logs.coercion import count, number, record, rest
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_number, remainder
 
 
 def usage_of_prompt(
@@ -12,33 +12,33 @@ def usage_of_prompt(
 ) -> Usage:  # fmt: skip
     """The four disjoint classes; `input` is what is not known to be cached or written."""
     return Usage(
-        input=rest(count(prompt), count(cached), count(written)),
-        cache_write=count(written),
-        cache_read=count(cached),
-        output=count(output),
-        reasoning=count(reasoning),
-        cost_usd=number(cost),
+        input=remainder(as_count(prompt), as_count(cached), as_count(written)),
+        cache_write=as_count(written),
+        cache_read=as_count(cached),
+        output=as_count(output),
+        reasoning=as_count(reasoning),
+        cost_usd=as_number(cost),
     )
 
 
 def usage_of_response(response: dict[str, Any]) -> Usage | None:
     """Usage of a raw API response, in the chat or the responses spelling."""
-    usage = record(response.get("usage"))
+    usage = as_dict(response.get("usage"))
     if not usage:
         return None
     if "input_tokens" in usage and "prompt_tokens" not in usage:
         return usage_of_prompt(
             usage.get("input_tokens"),
-            cached=record(usage.get("input_tokens_details")).get("cached_tokens"),
+            cached=as_dict(usage.get("input_tokens_details")).get("cached_tokens"),
             output=usage.get("output_tokens"),
-            reasoning=record(usage.get("output_tokens_details")).get("reasoning_tokens"),
+            reasoning=as_dict(usage.get("output_tokens_details")).get("reasoning_tokens"),
         )
-    details = record(usage.get("prompt_tokens_details"))
+    details = as_dict(usage.get("prompt_tokens_details"))
     cached = details.get("cached_tokens")
     return usage_of_prompt(
         usage.get("prompt_tokens"),
         cached=usage.get("cache_read_input_tokens") if cached is None else cached,
         written=usage.get("cache_creation_input_tokens"),
         output=usage.get("completion_tokens"),
-        reasoning=record(usage.get("completion_tokens_details")).get("reasoning_tokens"),
+        reasoning=as_dict(usage.get("completion_tokens_details")).get("reasoning_tokens"),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from skilljuror.models.trajectory import Action
-from skilljuror.parsers.raw_logs.coercion import count, rows, string
+from skilljuror.parsers.raw_logs.coercion import as_count, as_list, as_string
 
 _PATH = ("file_path", "path", "filePath", "absolute_path", "filename", "notebook_path", "dir_path",
          "target_file", "AbsolutePath", "absolutePath", "relative_workspace_path", "filepath", "relative_path")  # fmt: skip
@@ -114,12 +114,12 @@ def _shell(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
     command = _first(arguments, _COMMAND)
     if command is None:
         command = _argv(arguments.get("command"))
-    return {"command": command, "workdir": string(_first(arguments, _WORKDIR))}
+    return {"command": command, "workdir": as_string(_first(arguments, _WORKDIR))}
 
 
 def _argv(value: Any) -> str | None:
     """The script of `["bash", "-lc", script]`, else the words, quoted as a shell needs them."""
-    words = [word for word in rows(value) if isinstance(word, str)]
+    words = [word for word in as_list(value) if isinstance(word, str)]
     if not words:
         return None
     shell = words[0].replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
@@ -138,15 +138,15 @@ def _read(arguments: dict[str, Any], tool: Tool) -> dict[str, Any]:
 
 def _range(arguments: dict[str, Any], tool: Tool) -> tuple[int | None, int | None]:
     """First line and number of lines asked for."""
-    span = rows(arguments.get("view_range"))
-    first = count(span[0] if span else _any(arguments, _FROM))
-    last = count(span[1] if len(span) > 1 else _any(arguments, _TO))
+    span = as_list(arguments.get("view_range"))
+    first = as_count(span[0] if span else _any(arguments, _FROM))
+    last = as_count(span[1] if len(span) > 1 else _any(arguments, _TO))
     if first is not None or last is not None:
         return first, None if last is None else max(0, last - (first or 1) + 1)
-    offset = count(_any(arguments, ("offset", "line_offset")))
+    offset = as_count(_any(arguments, ("offset", "line_offset")))
     if offset is not None:
         offset = offset + 1 if tool.zero_based else max(1, offset)
-    return offset, count(_any(arguments, ("limit", "n_lines")))
+    return offset, as_count(_any(arguments, ("limit", "n_lines")))
 
 
 def _any(arguments: dict[str, Any], names: tuple[str, ...]) -> Any:
@@ -179,9 +179,9 @@ def _patch_fields(patch: str) -> dict[str, Any]:
 
 def _search(arguments: dict[str, Any], _: Tool) -> dict[str, Any]:
     path = _first(arguments, (*_PATH, "directory"))
-    several = rows(arguments.get("paths"))
+    several = as_list(arguments.get("paths"))
     if path is None and len(several) == 1:
-        path = string(several[0])
+        path = as_string(several[0])
     return {"pattern": _first(arguments, ("pattern", "query", "regex")), "path": path}
 
 

@@ -34,10 +34,10 @@ def continuation(path: Path) -> Path | None:
             named = _ENDS.decode(raw[:]).continued_trajectory_ref
     except (OSError, ValueError, RecursionError):  # ValueError: empty, or no JSON
         return None
-    return beside(path, named)
+    return file_beside(path, named)
 
 
-def beside(path: Path, named: Any) -> Path | None:
+def file_beside(path: Path, named: Any) -> Path | None:
     """The file of that relative name in the folder of another or below it; None for one outside."""
     if not isinstance(named, str) or not named or "\0" in named or "\\" in named:
         return None
@@ -47,7 +47,9 @@ def beside(path: Path, named: Any) -> Path | None:
     return path.parent / relative
 
 
-def in_order(first: Path, others: Sequence[Path], named: Mapping[Path, Path | None]) -> list[Path]:
+def order_parts(
+    first: Path, others: Sequence[Path], named: Mapping[Path, Path | None]
+) -> list[Path]:
     """The files of a run: each followed by the one that it names, else by number.
 
     `named` holds what each names as its continuation.

@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from skilljuror.parsers.raw_logs.coercion import record, rows
-from skilljuror.parsers.terminus2 import decoded_reply, words_of
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list
+from skilljuror.parsers.terminus2.episodes import decode_reply, reply_text
 
-Spoken = tuple[str, dict[str, Any]]
+InlineCall = tuple[str, dict[str, Any]]
 """(name of the tool, its arguments)."""
 
 _NOT_READ = "Previous response had parsing errors"
@@ -24,32 +24,22 @@ _FUNCTION = re.compile(r"<function=([^>\n]{1,200})>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r"<parameter=([^>\n]{1,200})>\n?(.*?)\n?</parameter>", re.DOTALL)
 
 
-def spoken_calls(program: str, shown: str, answer: str | None) -> tuple[list[str], list[Spoken]]:
-    """(what the agent said beside its calls, the calls); the message and none where it made none.
-
-    `answer` is what came back, None where nothing did.
-    """
-    if program == "terminus-2" and answer is not None and not answer.startswith(_NOT_READ):
-        said, calls = _commands(shown)
-    elif program == "openhands":
-        said, calls = _functions(shown)
-    else:
-        said, calls = [], []
-    return (said, calls) if calls else ([shown], [])
-
-
-def _commands(shown: str) -> tuple[list[str], list[Spoken]]:
-    reply = decoded_reply(shown)
-    given = [record(command) for command in rows(reply.get("commands"))]
-    if given:
-        return words_of(reply), [("bash_command", command) for command in given]
-    if "<keystrokes" not in shown:
+def terminus_calls(text: str, answer: str | None) -> tuple[list[str], list[InlineCall]]:
+    """(what terminus-2 said beside its commands, the commands) of a reply; `answer` is what came
+    back, None where nothing did."""
+    if answer is None or answer.startswith(_NOT_READ):
         return [], []
-    found = [
-        ("bash_command", {"keystrokes": one["keys"], **_duration(one["seconds"])})
-        for one in _KEYSTROKES.finditer(shown)
+    reply = decode_reply(text)
+    commands = [as_dict(command) for command in as_list(reply.get("commands"))]
+    if commands:
+        return reply_text(reply), [("bash_command", command) for command in commands]
+    if "<keystrokes" not in text:
+        return [], []
+    calls: list[InlineCall] = [
+        ("bash_command", {"keystrokes": match["keys"], **_duration(match["seconds"])})
+        for match in _KEYSTROKES.finditer(text)
     ]
-    return [shown.partition("<commands")[0]], found
+    return [text.partition("<commands")[0]], calls
 
 
 def _duration(seconds: str | None) -> dict[str, Any]:
@@ -59,15 +49,16 @@ def _duration(seconds: str | None) -> dict[str, Any]:
         return {}
 
 
-def _functions(shown: str) -> tuple[list[str], list[Spoken]]:
-    if "<function=" not in shown:
+def openhands_calls(text: str, answer: str | None) -> tuple[list[str], list[InlineCall]]:
+    """(what OpenHands said beside its function calls, the calls) of a message."""
+    if "<function=" not in text:
         return [], []
-    before = shown.partition("<function=")[0].strip()
-    found = [
+    before = text.partition("<function=")[0].strip()
+    calls = [
         (name, {key: _value(value) for key, value in _PARAMETER.findall(body)})
-        for name, body in _FUNCTION.findall(shown)
+        for name, body in _FUNCTION.findall(text)
     ]
-    return [before] if before else [], found
+    return [before] if before else [], calls
 
 
 def _value(value: str) -> Any:

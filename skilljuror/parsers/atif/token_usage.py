@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from skilljuror.models.trajectory import Usage
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
-from skilljuror.parsers.raw_logs.coercion import count, number, record
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, as_number
 
 _ROUNDING = 1e-6
 """Share of a cost by which two sums of the same prices may differ."""
@@ -16,10 +16,10 @@ def usage_of_metrics(metrics: dict[str, Any]) -> Usage | None:
     """Usage of one step; None where the log has none."""
     if not metrics:
         return None
-    extra = record(metrics.get("extra"))
+    extra = as_dict(metrics.get("extra"))
     reasoning = _first(extra, "reasoning_output_tokens", "thoughts_tokens")
     if reasoning is None:
-        reasoning = record(extra.get("completion_tokens_details")).get("reasoning_tokens")
+        reasoning = as_dict(extra.get("completion_tokens_details")).get("reasoning_tokens")
     return usage_of_prompt(
         metrics.get("prompt_tokens"),
         cached=metrics.get("cached_tokens"),
@@ -37,19 +37,19 @@ def usage_of_run(stated: dict[str, Any], summed: Usage | None, *, in_parts: bool
     alone, which is so where they state fewer prompt tokens than its steps have together.
     """
     steps = summed or Usage()
-    prompt = count(stated.get("total_prompt_tokens"))
+    prompt = as_count(stated.get("total_prompt_tokens"))
     if prompt is None or (in_parts and prompt < (_prompt(steps) or 0)):
         total = steps
         if total.output is None:
-            total = replace(total, output=count(stated.get("total_completion_tokens")))
+            total = replace(total, output=as_count(stated.get("total_completion_tokens")))
     else:
         total = _stated(stated, prompt, steps)
-    total = replace(total, cost_usd=_cost(number(stated.get("total_cost_usd")), steps.cost_usd))
+    total = replace(total, cost_usd=_cost(as_number(stated.get("total_cost_usd")), steps.cost_usd))
     return None if summed is None and total == Usage() else total
 
 
 def _stated(stated: dict[str, Any], prompt: int, steps: Usage) -> Usage:
-    extra = record(stated.get("extra"))
+    extra = as_dict(stated.get("extra"))
     written = _first(extra, "total_cache_creation_input_tokens", "total_cache_write_input_tokens")
     reasoning = _first(extra, "reasoning_output_tokens", "total_thoughts_tokens")
     return usage_of_prompt(
@@ -69,7 +69,7 @@ def _cost(stated: float | None, summed: float | None) -> float | None:
 
 
 def _known(stated: Any, summed: int | None) -> int | None:
-    known = count(stated)
+    known = as_count(stated)
     return summed if known is None else known
 
 

@@ -5,70 +5,73 @@ It is a conversion: where a native log of the same run exists, that one is bette
 
 import re
 from collections.abc import Iterable, Iterator
+from glob import escape
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
-from skilljuror.parsers.atif.continuations import beside, in_order
-from skilljuror.parsers.atif.inline_calls import spoken_calls
-from skilljuror.parsers.atif.token_usage import usage_of_metrics, usage_of_run
-from skilljuror.parsers.atif.tool_results import (
-    add_system_message,
-    add_user_message,
-    answers,
-    identity,
-    is_compaction,
-    read_result,
+from skilljuror.parsers.assembly.builders import (
+    MAIN,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    total_usage,
 )
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.atif.continuations import continuation, file_beside, order_parts
+from skilljuror.parsers.atif.dialects import DIALECTS, PLAIN, add_user_message, is_compaction
+from skilljuror.parsers.atif.token_usage import usage_of_metrics, usage_of_run
+from skilljuror.parsers.atif.tool_results import ObservationResult, call_id_of, match_results
+from skilljuror.parsers.base import LogKind, Parser, SessionLink, Source
 from skilljuror.parsers.claude_code.skill_bodies import SkillBodies
-from skilljuror.parsers.raw_logs.coercion import epoch, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.json_document import Document, Element
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 from skilljuror.parsers.raw_logs.jsonl import file_key
+from skilljuror.parsers.read import traits_of
 
 _CONTINUATION = re.compile(r"\.cont-\d+$")
 _SUMMARIES = re.compile(r"\.(summarization-\d+-\w+)$")
+_PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
 
 
-class Atif:
+class Atif(Parser):
     """Reads one document, its continuations and the sub-agents it embeds or names."""
 
-    format: ClassVar[str] = "atif"
-    native: ClassVar[int] = 2
+    kind = LogKind.INTERCHANGE
 
     def sniff(self, source: Source) -> bool:
         """An object with a schema_version that starts with ATIF-v."""
-        return str(peek(source.head).first.get("schema_version", "")).startswith("ATIF-v")
+        return str(parse_head(source.head).first.get("schema_version", "")).startswith("ATIF-v")
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         loaded = {source.path: _load(source.path), **_others(run, source.siblings)}
         named = {path: _goes_on(document) for path, document in loaded.items()}
-        paths = in_order(source.path, [path for path in loaded if path != source.path], named)
+        paths = order_parts(source.path, [path for path in loaded if path != source.path], named)
         documents = [loaded[path] for path in paths]
-        main = record(documents[0].value)
-        reader = _Reader(run, record(main.get("agent")))
+        main = as_dict(documents[0].value)
+        reader = _Reader(run, as_dict(main.get("agent")))
         continued = set(named.values()) - {source.path}
         for index, document in enumerate(documents):
             run.file = index
             run.complete = run.complete and document.complete
             reader.document(document, _agent_of(document.path), document.path in continued)
-        session = string(main.get("session_id"))
-        name = "/".join(filter(None, (session, string(main.get("trajectory_id")))))
-        yield run.freeze(
+        session = as_string(main.get("session_id"))
+        name = "/".join(filter(None, (session, as_string(main.get("trajectory_id")))))
+        agent = as_string(reader.agent.get("name"))
+        yield run.build(
+            self,
+            paths,
             trajectory=name or file_key(source.path),
             session=session,
-            format=self.format,
-            files=tuple(map(str, paths)),
-            agent=string(reader.agent.get("name")),
+            agent=agent,
+            traits=traits_of(agent),
             agent_version=_known(reader.agent.get("version")),
-            model=string(reader.agent.get("model_name")),
+            model=as_string(reader.agent.get("model_name")),
             cwd=_cwd(reader.agent),
             usage=usage_of_run(
                 _final_metrics(documents),
@@ -77,15 +80,30 @@ class Atif:
             ),
         )
 
+    def session_link(self, source: Source) -> SessionLink | None:
+        """Parts have the name of the first with something behind it, or are named by another."""
+        path = source.path
+        part = _PART.match(path.stem)
+        return SessionLink(
+            str(path.parent / (part[1] if part else path.stem)),
+            path.stem if part else None,
+            continuation(path),
+            by_path=True,
+        )
 
-def _load(path: Path) -> Document:
-    document = Document(path)
-    if not isinstance(record(document.value).get("steps"), list):
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """Documents whose name begins with its own."""
+        return path.parent.glob(f"{escape(path.stem)}.*.json")
+
+
+def _load(path: Path) -> JsonDocument:
+    document = JsonDocument(path)
+    if not isinstance(as_dict(document.value).get("steps"), list):
         raise TrajectoryError(f"{str(path)!r} is ATIF without a list of steps", file=str(path))
     return document
 
 
-def _others(run: RunDraft, paths: Iterable[Path]) -> dict[Path, Document]:
+def _others(run: TrajectoryBuilder, paths: Iterable[Path]) -> dict[Path, JsonDocument]:
     """The further documents of a run; one that cannot be read is missing, and the rest is not."""
     loaded = {}
     for path in paths:
@@ -97,14 +115,14 @@ def _others(run: RunDraft, paths: Iterable[Path]) -> dict[Path, Document]:
     return loaded
 
 
-def _final_metrics(documents: Iterable[Document]) -> dict[str, Any]:
+def _final_metrics(documents: Iterable[JsonDocument]) -> dict[str, Any]:
     """Those of the main agent's last document: a continuation counts on from where it goes on."""
     mains = [document for document in documents if _agent_of(document.path) == MAIN]
-    return record(record(mains[-1].value).get("final_metrics")) if mains else {}
+    return as_dict(as_dict(mains[-1].value).get("final_metrics")) if mains else {}
 
 
-def _goes_on(document: Document) -> Path | None:
-    return beside(document.path, record(document.value).get("continued_trajectory_ref"))
+def _goes_on(document: JsonDocument) -> Path | None:
+    return file_beside(document.path, as_dict(document.value).get("continued_trajectory_ref"))
 
 
 def _agent_of(path: Path) -> str:
@@ -114,26 +132,26 @@ def _agent_of(path: Path) -> str:
 
 
 def _known(version: Any) -> str | None:
-    return None if version == "unknown" else string(version)
+    return None if version == "unknown" else as_string(version)
 
 
 def _cwd(agent: dict[str, Any]) -> str | None:
-    places = rows(record(agent.get("extra")).get("cwds"))
-    return string(places[0]) if places else None
+    places = as_list(as_dict(agent.get("extra")).get("cwds"))
+    return as_string(places[0]) if places else None
 
 
 class _Reader:
     """Reads documents into the run."""
 
-    def __init__(self, run: RunDraft, agent: dict[str, Any]) -> None:
+    def __init__(self, run: TrajectoryBuilder, agent: dict[str, Any]) -> None:
         self.run = run
         self.agent = agent
-        self._program = string(agent.get("name")) or ""
+        self._dialect = DIALECTS.get(as_string(agent.get("name")) or "", PLAIN)
         self._bodies = SkillBodies(run)
         self.embedded = False
         """Whether a document holds a sub-agent."""
 
-    def document(self, document: Document, agent: str, continued: bool) -> None:
+    def document(self, document: JsonDocument, agent: str, continued: bool) -> None:
         """Read one file; `continued` says that another names it as its continuation."""
         if continued or _CONTINUATION.search(document.path.stem):
             self._compacted(agent)
@@ -142,120 +160,127 @@ class _Reader:
         for child in document.elements("subagent_trajectories"):
             self._embedded(child)
 
-    def _embedded(self, element: Element) -> None:
+    def _embedded(self, element: JsonElement) -> None:
         self.embedded = True
-        child = record(element.value)
-        agent = string(child.get("trajectory_id")) or string(child.get("session_id")) or "embedded"
+        child = as_dict(element.value)
+        agent = (
+            as_string(child.get("trajectory_id"))
+            or as_string(child.get("session_id"))
+            or "embedded"
+        )
         for step in element.elements("steps"):
             self._step(step, agent)
         for deeper in element.elements("subagent_trajectories"):
             self._embedded(deeper)
 
-    def _step(self, element: Element, agent: str) -> None:
-        step = record(element.value)
-        extra = record(step.get("extra"))
+    def _step(self, element: JsonElement, agent: str) -> None:
+        step = as_dict(element.value)
+        extra = as_dict(step.get("extra"))
         if extra.get("is_sidechain") is True:
-            agent = string(extra.get("agent_id")) or "sidechain"
+            agent = as_string(extra.get("agent_id")) or "sidechain"
         if step.get("is_copied_context") is True:
             self.run.skipped["copied context"] += 1
             return
-        moment = epoch(step.get("timestamp"))
-        self.run.seen_at(moment)
+        moment = as_epoch(step.get("timestamp"))
+        self.run.include_time(moment)
         if step.get("source") != "agent":
             self._message(element, agent, step)
             return
         self._agent_step(element, agent, step, moment)
 
-    def _message(self, element: Element, agent: str, step: dict[str, Any]) -> None:
-        shown = text(step.get("message"))
-        if is_compaction(step, shown):
+    def _message(self, element: JsonElement, agent: str, step: dict[str, Any]) -> None:
+        text = text_of(step.get("message"))
+        if is_compaction(step, text):
             self._compacted(agent)
-        if shown and step.get("source") == "system":
-            add_system_message(self.run, agent, element.line, shown, self._program)
-        elif shown:
-            add_user_message(self.run, self._bodies, agent, element.line, shown)
-        for given in _results(step):
-            self._unclaimed(element, agent, given)
+        if text and step.get("source") == "system":
+            self._dialect.add_system_text(self.run, agent, element.line, text)
+        elif text:
+            add_user_message(self.run, self._bodies, agent, element.line, text)
+        for result in _results(step):
+            self._unclaimed(element, agent, result)
 
     def _compacted(self, agent: str) -> None:
         """Note a compaction; a step that tells it and the file that goes on from it are one."""
         before = len(self.run.compactions)
-        self.run.compacted(agent)
+        self.run.add_compaction(agent)
         if self.run.compactions[-1] in self.run.compactions[:before]:
             self.run.compactions.pop()
 
     def _agent_step(
-        self, element: Element, agent: str, step: dict[str, Any], moment: float | None
+        self, element: JsonElement, agent: str, members: dict[str, Any], timestamp: float | None
     ) -> None:
-        draft = self.run.step(agent, element.line, moment)
-        draft.model = string(step.get("model_name"))
-        draft.usage = usage_of_metrics(record(step.get("metrics")))
-        results = _results(step)
-        if shown := text(step.get("message")):
-            draft.said.append(shown)
-        if thought := text(step.get("reasoning_content")):
-            draft.reasoning.append(thought)
-        for given in rows(step.get("tool_calls")):
-            self._call(element, draft, record(given))
-        if shown and not draft.calls:
-            self._spoken(element, draft, shown, results)
+        step = self.run.add_step(agent, element.line, timestamp)
+        step.model = as_string(members.get("model_name"))
+        step.usage = usage_of_metrics(as_dict(members.get("metrics")))
+        results = _results(members)
+        if text := text_of(members.get("message")):
+            step.texts.append(text)
+        if reasoning := text_of(members.get("reasoning_content")):
+            step.reasoning.append(reasoning)
+        for call in as_list(members.get("tool_calls")):
+            self._call(element, step, as_dict(call))
+        if text and not step.calls:
+            self._inline_calls(element, step, text, results)
         if results:
-            self._observation(element, draft, results)
+            self._observation(element, step, results)
 
-    def _call(self, element: Element, draft: StepDraft, given: dict[str, Any]) -> None:
-        call_id = identity(given.get("tool_call_id"))
-        name = string(given.get("function_name")) or "unknown"
+    def _call(self, element: JsonElement, step: StepBuilder, members: dict[str, Any]) -> None:
+        call_id = call_id_of(members.get("tool_call_id"))
+        name = as_string(members.get("function_name")) or "unknown"
         line = element.line_of(call_id)
-        call = self.run.call(draft, call_id, name, _arguments(given.get("arguments")), line)
-        if call.fields["action"] == "skill":
-            self._bodies.called(draft.agent, call)
+        call = self.run.add_call(step, call_id, name, _arguments(members.get("arguments")), line)
+        if call.action == "skill":
+            self._bodies.add_call(step.agent, call)
 
-    def _spoken(
-        self, element: Element, draft: StepDraft, shown: str, results: list[dict[str, Any]]
+    def _inline_calls(
+        self, element: JsonElement, step: StepBuilder, text: str, results: list[ObservationResult]
     ) -> None:
         """Calls that the message itself holds."""
-        answer = text(results[0].get("content")) if results else None
-        draft.said, calls = spoken_calls(self._program, shown, answer)
+        if self._dialect.inline_calls is None:
+            return
+        answer = text_of(results[0].get("content")) if results else None
+        texts, calls = self._dialect.inline_calls(text, answer)
+        step.texts = texts if calls else step.texts
         for name, arguments in calls:
-            self.run.call(draft, None, name, arguments, element.line)
+            self.run.add_call(step, None, name, arguments, element.line)
 
     def _observation(
-        self, element: Element, draft: StepDraft, results: list[dict[str, Any]]
+        self, element: JsonElement, step: StepBuilder, results: list[ObservationResult]
     ) -> None:
         """The results of a step: one that no call of it takes answers an earlier call, or nobody."""
-        answered, left = answers(draft.calls, results)
-        for call, given in answered:
-            named = given.get("source_call_id") is not None
-            self._attach(call, given, element.line_of(call.call_id) if named else element.line)
-        for given in left:
-            earlier = self.run.find_call(identity(given.get("source_call_id")))
+        answered, left = match_results(step.calls, results)
+        for call, result in answered:
+            by_id = result.get("source_call_id") is not None
+            self._attach(call, result, element.line_of(call.call_id) if by_id else element.line)
+        for result in left:
+            earlier = self.run.find_call(call_id_of(result.get("source_call_id")))
             if earlier is not None and earlier.result is None:
-                self._attach(earlier, given, element.line)
+                self._attach(earlier, result, element.line)
             else:
-                self._unclaimed(element, draft.agent, given)
+                self._unclaimed(element, step.agent, result)
 
-    def _attach(self, call: CallDraft, given: dict[str, Any], line: int) -> None:
-        for ref in rows(given.get("subagent_trajectory_ref"))[:1]:
-            ref = record(ref)
-            call.child = string(ref.get("trajectory_id")) or string(ref.get("session_id"))
-        call.result = read_result(self.run, self._program, call, given, line)
+    def _attach(self, call: CallBuilder, result: ObservationResult, line: int) -> None:
+        for ref in map(as_dict, as_list(result.get("subagent_trajectory_ref"))[:1]):
+            call.sub_agent = as_string(ref.get("trajectory_id")) or as_string(ref.get("session_id"))
+        call.result = self._dialect.read_result(self.run, call, result, line)
 
-    def _unclaimed(self, element: Element, agent: str, given: dict[str, Any]) -> None:
+    def _unclaimed(self, element: JsonElement, agent: str, result: ObservationResult) -> None:
         """What answers no call (the screen of a step without commands) reaches the next step."""
-        shown = text(given.get("content"))
-        if shown:
-            self.run.message(agent, "other", shown, element.line)
+        text = text_of(result.get("content"))
+        if text:
+            self.run.add_message(agent, "other", text, element.line)
 
 
-def _results(step: dict[str, Any]) -> list[dict[str, Any]]:
-    return [record(given) for given in rows(record(step.get("observation")).get("results"))]
+def _results(members: dict[str, Any]) -> list[ObservationResult]:
+    observation = as_dict(members.get("observation"))
+    return [as_dict(result) for result in as_list(observation.get("results"))]
 
 
 def _arguments(given: Any) -> dict[str, Any]:
     """The arguments of a call; a careless writer leaves them as the model's JSON text."""
     if not isinstance(given, str):
-        return record(given)
+        return as_dict(given)
     try:
-        return record(orjson.loads(given))
+        return as_dict(orjson.loads(given))
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         return {"input": given}

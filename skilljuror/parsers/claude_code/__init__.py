@@ -1,1 +1,6 @@
 """Claude Code: session files and the stdout stream."""
+
+from skilljuror.models.trajectory import AgentTraits
+
+AGENT = "claude-code"
+TRAITS = AgentTraits(finds_skills=True, lists_every_skill=True, lists_folder_names=True)

@@ -11,10 +11,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from skilljuror.models.trajectory import MessageKind, Usage
-from skilljuror.parsers.assembly.builders import RunDraft, StepDraft
-from skilljuror.parsers.claude_code.skill_bodies import BODY, SkillBodies, again
-from skilljuror.parsers.claude_code.tool_results import Background, read_result
-from skilljuror.parsers.raw_logs.coercion import IMAGE, count, record, rows, string, text
+from skilljuror.parsers.assembly.builders import StepBuilder, TrajectoryBuilder
+from skilljuror.parsers.claude_code.skill_bodies import BODY_PREFIX, SkillBodies, reloaded_skill
+from skilljuror.parsers.claude_code.tool_results import BackgroundCommands, read_result
+from skilljuror.parsers.raw_logs.coercion import (
+    IMAGE,
+    as_count,
+    as_dict,
+    as_list,
+    as_string,
+    text_of,
+)
 
 SYNTHETIC = "<synthetic>"
 _COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
@@ -26,83 +33,86 @@ _LOCAL = ("<local-command-", "[Request interrupted", "<bash-", "<task-notificati
 class ClaudeRecord:
     """The facts of one user or assistant record, whichever file it came from."""
 
-    __slots__ = ("agent", "line", "message", "meta", "moment", "result", "source_call", "summary")
+    __slots__ = (
+        "agent", "from_harness", "is_summary", "line", "message", "source_call", "timestamp",
+        "tool_use_result",
+    )  # fmt: skip
 
     def __init__(
-        self, agent: str, line: int, message: dict[str, Any], moment: float | None
+        self, agent: str, line: int, message: dict[str, Any], timestamp: float | None
     ) -> None:
         self.agent = agent
         self.line = line
         self.message = message
-        self.moment = moment
-        self.meta = False
+        self.timestamp = timestamp
+        self.from_harness = False
         """Written by the harness, not by a person."""
-        self.result: Any = None
-        """What the harness keeps beside a tool result."""
+        self.tool_use_result: Any = None
+        """What the harness keeps beside a tool result, for itself."""
         self.source_call: str | None = None
         """Call that caused it."""
-        self.summary = False
+        self.is_summary = False
         """It is the summary of a compaction."""
 
 
 class ClaudeMessages:
     """Reads user and assistant messages into a run."""
 
-    def __init__(self, run: RunDraft, *, output_tokens: bool = True) -> None:
+    def __init__(self, run: TrajectoryBuilder, *, output_tokens: bool = True) -> None:
         self.run = run
         self._output_tokens = output_tokens
-        self._steps: dict[tuple[str, str], StepDraft] = {}
+        self._steps: dict[tuple[str, str], StepBuilder] = {}
         self._bodies = SkillBodies(run)
-        self._background = Background()
-        self._early: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
+        self._background = BackgroundCommands()
+        self._early_results: dict[str, tuple[ClaudeRecord, dict[str, Any]]] = {}
         """Id of a call that did not come yet -> its result."""
 
-    def assistant(self, entry: ClaudeRecord) -> None:
+    def add_assistant(self, entry: ClaudeRecord) -> None:
         """One record of an API message: a block of text, thinking or a call."""
         message = entry.message
         if message.get("model") == SYNTHETIC:
             self.run.skipped["assistant/<synthetic>"] += 1
             return
         step = self._step(entry)
-        step.usage = _later(step.usage, self._usage(record(message.get("usage"))))
+        step.usage = _merged_usage(step.usage, self._usage(as_dict(message.get("usage"))))
         content = message.get("content")
         if isinstance(content, str):
-            step.said.append(content)
-        for block in rows(content):
-            self._block(entry, step, record(block))
+            step.texts.append(content)
+        for block in as_list(content):
+            self._block(entry, step, as_dict(block))
 
-    def _step(self, entry: ClaudeRecord) -> StepDraft:
+    def _step(self, entry: ClaudeRecord) -> StepBuilder:
         """The step that a record belongs to; without an id it is one of its own."""
-        identity = string(entry.message.get("id"))
+        identity = as_string(entry.message.get("id"))
         step = None if identity is None else self._steps.get((entry.agent, identity))
         if step is None:
-            step = self.run.step(entry.agent, entry.line, entry.moment)
-            step.model = string(entry.message.get("model"))
+            step = self.run.add_step(entry.agent, entry.line, entry.timestamp)
+            step.model = as_string(entry.message.get("model"))
             step.key = identity
             if identity is not None:
                 self._steps[entry.agent, identity] = step
         return step
 
-    def _block(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
-        kind = string(block.get("type"))
+    def _block(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
+        kind = as_string(block.get("type"))
         if kind == "text":
-            _append(step.said, block.get("text"))
+            _append(step.texts, block.get("text"))
         elif kind == "thinking":
             _append(step.reasoning, block.get("thinking"))
         elif kind in {"tool_use", "server_tool_use"}:
             self._tool_use(entry, step, block)
 
-    def _tool_use(self, entry: ClaudeRecord, step: StepDraft, block: dict[str, Any]) -> None:
-        call_id = string(block.get("id"))
+    def _tool_use(self, entry: ClaudeRecord, step: StepBuilder, block: dict[str, Any]) -> None:
+        call_id = as_string(block.get("id"))
         if call_id is not None and any(call.call_id == call_id for call in step.calls):
             return
-        name = string(block.get("name")) or "unknown"
-        call = self.run.call(step, call_id, name, record(block.get("input")), entry.line)
-        if call.fields["action"] == "skill":
-            self._bodies.called(entry.agent, call)
-        elif call.fields["action"] == "poll":
-            self._background.called(call)
-        early = self._early.pop(call_id, None) if self._early and call_id else None
+        name = as_string(block.get("name")) or "unknown"
+        call = self.run.add_call(step, call_id, name, as_dict(block.get("input")), entry.line)
+        if call.action == "skill":
+            self._bodies.add_call(entry.agent, call)
+        elif call.action == "poll":
+            self._background.add_poll(call)
+        early = self._early_results.pop(call_id, None) if self._early_results and call_id else None
         if early is not None:
             self.run.skipped -= Counter([_ORPHAN])
             self._tool_result(*early)
@@ -111,80 +121,80 @@ class ClaudeMessages:
         if not usage:
             return None
         return Usage(
-            input=count(usage.get("input_tokens")),
-            cache_write=count(usage.get("cache_creation_input_tokens")),
-            cache_read=count(usage.get("cache_read_input_tokens")),
-            output=count(usage.get("output_tokens")) if self._output_tokens else None,
+            input=as_count(usage.get("input_tokens")),
+            cache_write=as_count(usage.get("cache_creation_input_tokens")),
+            cache_read=as_count(usage.get("cache_read_input_tokens")),
+            output=as_count(usage.get("output_tokens")) if self._output_tokens else None,
             reasoning=thinking_tokens(usage) if self._output_tokens else None,
         )
 
-    def user(self, entry: ClaudeRecord) -> None:
+    def add_user(self, entry: ClaudeRecord) -> None:
         """Results of tools, prompts, skill bodies, and what the harness puts in between."""
         content = entry.message.get("content")
         if isinstance(content, str):
             self._text(entry, content)
             return
-        blocks = rows(content)
+        blocks = as_list(content)
         if len(blocks) > 1 and sum(map(_is_result, blocks)) > 1:
-            entry.result = None  # it is that of one of them, and nothing says of which
+            entry.tool_use_result = None  # it is that of one of them, and nothing says of which
         for block in blocks:
-            kind = record(block).get("type")
+            kind = as_dict(block).get("type")
             if kind == "tool_result":
                 self._tool_result(entry, block)
             elif kind == "text":
-                self._text(entry, text(block))
+                self._text(entry, text_of(block))
             elif kind == "image":
                 self._text(entry, IMAGE)
 
     def _tool_result(self, entry: ClaudeRecord, block: dict[str, Any]) -> None:
-        call_id = string(block.get("tool_use_id"))
+        call_id = as_string(block.get("tool_use_id"))
         call = self.run.find_call(call_id)
         if call is None:
             self.run.skipped[_ORPHAN] += 1
             if call_id is not None:
-                self._early[call_id] = entry, block
+                self._early_results[call_id] = entry, block
             return
-        call.result = read_result(call, block, entry.result, entry.line)
-        self._background.answered(call, entry.result)
-        child = string(record(entry.result).get("agentId"))
-        if child and call.fields["action"] in {"agent", "skill"}:
-            call.child = child
+        call.result = read_result(call, block, entry.tool_use_result, entry.line)
+        self._background.add_result(call, entry.tool_use_result)
+        sub_agent = as_string(as_dict(entry.tool_use_result).get("agentId"))
+        if sub_agent and call.action in {"agent", "skill"}:
+            call.sub_agent = sub_agent
 
-    def _text(self, entry: ClaudeRecord, shown: str) -> None:
-        if shown.startswith(BODY):
-            self._bodies.body(entry.agent, entry.line, shown, entry.source_call)
-        elif not (entry.meta or entry.summary) and _is_command(shown):
-            self._bodies.command(entry.agent, entry.line, shown)
-        elif not (entry.meta and self._loaded(entry, shown)):
-            self.run.message(entry.agent, _kind(entry, shown), shown, entry.line)
+    def _text(self, entry: ClaudeRecord, text: str) -> None:
+        if text.startswith(BODY_PREFIX):
+            self._bodies.add_body(entry.agent, entry.line, text, entry.source_call)
+        elif not (entry.from_harness or entry.is_summary) and _is_command(text):
+            self._bodies.add_command(entry.agent, entry.line, text)
+        elif not (entry.from_harness and self._loaded(entry, text)):
+            self.run.add_message(entry.agent, _kind(entry, text), text, entry.line)
 
-    def _loaded(self, entry: ClaudeRecord, shown: str) -> bool:
+    def _loaded(self, entry: ClaudeRecord, text: str) -> bool:
         """Whether a text of the harness answers a Skill call or a slash command."""
-        name = again(shown)
+        name = reloaded_skill(text)
         if name is not None:
-            self._bodies.notice(entry.agent, entry.line, shown, name, entry.source_call)
+            self._bodies.add_reload_notice(entry.agent, entry.line, text, name, entry.source_call)
             return True
         call = entry.source_call
-        return call is not None and self._bodies.expansion(entry.agent, entry.line, shown, call)
+        return call is not None and self._bodies.add_expansion(entry.agent, entry.line, text, call)
 
 
-def _is_command(shown: str) -> bool:
-    return "<command-name>" in shown and _COMMAND.match(shown) is not None
+def _is_command(text: str) -> bool:
+    return "<command-name>" in text and _COMMAND.match(text) is not None
 
 
 def _is_result(block: Any) -> bool:
-    return record(block).get("type") == "tool_result"
+    return as_dict(block).get("type") == "tool_result"
 
 
 def thinking_tokens(usage: dict[str, Any]) -> int | None:
     """Tokens of thinking, a part of the output; older versions do not tell them apart."""
-    return count(record(usage.get("output_tokens_details")).get("thinking_tokens"))
+    return as_count(as_dict(usage.get("output_tokens_details")).get("thinking_tokens"))
 
 
-def _kind(entry: ClaudeRecord, shown: str) -> MessageKind:
-    if entry.summary:
+def _kind(entry: ClaudeRecord, text: str) -> MessageKind:
+    if entry.is_summary:
         return "summary"
-    if entry.meta or shown.startswith(_LOCAL):
+    if entry.from_harness or text.startswith(_LOCAL):
         return "other"
     return "prompt"
 
@@ -194,7 +204,7 @@ def _append(parts: list[str], value: Any) -> None:
         parts.append(value)
 
 
-def _later(before: Usage | None, now: Usage | None) -> Usage | None:
+def _merged_usage(before: Usage | None, now: Usage | None) -> Usage | None:
     """Records of one message repeat its usage; output grows while it streams, and a class that
     one of them leaves out is that of the other."""
     if before is None or now is None or before == now:

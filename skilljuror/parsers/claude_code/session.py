@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from glob import escape
 from heapq import merge
 from itertools import chain
 from math import inf
@@ -11,11 +12,12 @@ from typing import Any, ClassVar
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import MessageKind, OfferedSkill, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, RunDraft, is_answered, total_usage
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, ends_with_answer
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord
-from skilljuror.parsers.raw_logs.coercion import epoch, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import FAR_BYTES, Peek, head_of, peek
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_epoch, as_list, as_string, text_of
+from skilljuror.parsers.raw_logs.file_head import LONG_HEAD_BYTES, FileHead, parse_head, read_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 BUNDLED = frozenset(
@@ -49,11 +51,13 @@ _READ = frozenset({b"user", b"assistant", b"attachment", b"system", b"progress"}
 
 def session_record(head: bytes) -> dict[str, Any]:
     """The first record of a conversation in a file's head; {} when there is none."""
-    for entry in chain(peek(head).entries(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)):
+    for entry in chain(
+        parse_head(head).objects(b'"sessionId"', b'"uuid"'), _behind_bookkeeping(head)
+    ):
         if (
-            string(entry.get("sessionId"))
+            as_string(entry.get("sessionId"))
             and entry.get("uuid")
-            and string(entry.get("type")) in _TYPES
+            and as_string(entry.get("type")) in _TYPES
         ):
             return entry
     return {}
@@ -63,14 +67,15 @@ def _behind_bookkeeping(head: bytes) -> Iterator[dict[str, Any]]:
     """What stands behind more bookkeeping than is looked at one by one."""
     at = head.find(_PARENT) if head.startswith(_TYPE_FIRST) else -1
     if at >= 0:
-        yield from Peek(head[head.rfind(b"\n", 0, at) + 1 :]).entries()
+        yield from FileHead(head[head.rfind(b"\n", 0, at) + 1 :]).objects()
 
 
-class ClaudeSession:
+class ClaudeSession(Parser):
     """Reads one session and the files of its sub-agents."""
 
-    format: ClassVar[str] = "claude-session"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("CLAUDE_CONFIG_DIR", ".claude", "projects")
 
     def sniff(self, source: Source) -> bool:
         """A conversation record with sessionId and uuid."""
@@ -78,46 +83,63 @@ class ClaudeSession:
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory: the session's files in order, then its sub-agents'."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         reader = _Reader(run)
-        files = list(enumerate((source.path, *source.siblings)))
-        parts = [one for one in files if one[1].stem == source.path.stem]
+        files = list(enumerate(source.files))
+        parts = [(index, path) for index, path in files if path.stem == source.path.stem]
         reader.read(parts)
-        for one in files:
-            if one not in parts:
-                reader.read([one])
+        for index, path in files:
+            if path.stem != source.path.stem:
+                reader.read([(index, path)])
         if reader.session is None:
-            reader.note(session_record(head_of(source.path, FAR_BYTES)))
+            reader.note(session_record(read_head(source.path, LONG_HEAD_BYTES)))
         if reader.session is None:
             raise TrajectoryError(
                 f"{str(source.path)!r} has no record with a sessionId and a uuid",
                 file=str(source.path),
             )
-        run.complete = run.complete and (reader.failed or is_answered(run))
+        run.complete = run.complete and (reader.failed or ends_with_answer(run))
         key = "/".join(filter(None, (reader.session, reader.alone)))
-        yield run.freeze(
+        yield run.build(
+            self,
+            source.files,
             trajectory=key,
             session=key,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="claude-code",
             agent_version=reader.version,
             model=_model(run),
             cwd=reader.cwd,
             home=_home(run, reader.cwd),
-            usage=total_usage(step.usage for step in run.steps),
         )
 
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's file is read with its session, which goes on in another project folder,
+        under the same name, when its agent changes directory."""
+        record = session_record(source.head)
+        session = as_string(record.get("sessionId"))
+        if session is None:
+            return None
+        if record.get("isSidechain") is True:
+            return SessionLink(session, as_string(record.get("agentId")))
+        moves = source.path.stem == session
+        return SessionLink(session, parts_below=source.path.parent.parent if moves else None)
 
-def _model(run: RunDraft) -> str | None:
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """Logs of sub-agents, and files of the same name in other project folders."""
+        name = escape(path.stem)
+        yield from path.parent.glob(f"{name}/subagents/**/*.jsonl")
+        yield from path.parent.glob("agent-*.jsonl")
+        yield from path.parent.parent.glob(f"*/{name}.jsonl")
+
+
+def _model(run: TrajectoryBuilder) -> str | None:
     """The first model of the main agent; where it has none, of a sub-agent."""
     known = [step for step in run.steps if step.model]
     return next((step for step in known if step.agent == MAIN), known[0]).model if known else None
 
 
-def _home(run: RunDraft, cwd: str | None) -> str | None:
+def _home(run: TrajectoryBuilder, cwd: str | None) -> str | None:
     """What stands before .claude in a skill root outside the working directory."""
-    for root in run.roots:
+    for root in run.skill_roots:
         head, found, _ = root.partition("/.claude/")
         if found and head and not (cwd and f"{cwd}/".startswith(f"{head}/")):
             return head
@@ -147,7 +169,7 @@ def _bookkeeping(line: bytes) -> str | None:
 
 def _unread(kind: str, entry: dict[str, Any]) -> str | None:
     """The same of a decoded record of many kinds: its members may stand in any order."""
-    name = record(entry.get(_HELD[kind])).get("type")
+    name = as_dict(entry.get(_HELD[kind])).get("type")
     return None if isinstance(name, str) and name in _WANTED else f"{kind}/{name}"
 
 
@@ -159,14 +181,14 @@ def _timed(file: int, lines: JsonLines) -> Iterator[Timed]:
     """The records of a file, each at its time or at that of the one before it."""
     latest = -inf
     for line, entry in lines:
-        latest = max(latest, epoch(entry.get("timestamp")) or latest)
+        latest = max(latest, as_epoch(entry.get("timestamp")) or latest)
         yield latest, file, line, entry
 
 
 class _Reader:
     """Reads the records of all files of one session."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self.messages = ClaudeMessages(run)
         self.session: str | None = None
@@ -178,7 +200,7 @@ class _Reader:
         """Whether the last answer so far was an error of the API."""
         self._compacted: set[str] = set()
         """Agents whose context was compacted and who were not prompted since."""
-        self._moment: float | None = None
+        self._timestamp: float | None = None
         """Time of the record being read."""
         self._seen: set[str] = set()
 
@@ -195,7 +217,7 @@ class _Reader:
             ):
                 self._take(line, entry)
         for _, lines in logs:
-            self.run.close(lines)
+            self.run.add_diagnostics(lines)
 
     def _take(self, line: int, entry: dict[str, Any]) -> None:
         kind = entry.get("type")
@@ -222,33 +244,33 @@ class _Reader:
     def note(self, entry: dict[str, Any]) -> None:
         """Take over what a record of the conversation says about the session."""
         if self.session is None:
-            self.session = string(entry.get("sessionId"))
+            self.session = as_string(entry.get("sessionId"))
             if entry.get("isSidechain") is True:
-                self.alone = string(entry.get("agentId"))
-        self.version = self.version or string(entry.get("version"))
-        self.cwd = self.cwd or string(entry.get("cwd"))
-        self._moment = epoch(entry.get("timestamp"))
-        self.run.seen_at(self._moment)
+                self.alone = as_string(entry.get("agentId"))
+        self.version = self.version or as_string(entry.get("version"))
+        self.cwd = self.cwd or as_string(entry.get("cwd"))
+        self._timestamp = as_epoch(entry.get("timestamp"))
+        self.run.include_time(self._timestamp)
 
     def _agent(self, entry: dict[str, Any]) -> str:
         if entry.get("isSidechain") is not True:
             return MAIN
-        agent = string(entry.get("agentId")) or "sidechain"
+        agent = as_string(entry.get("agentId")) or "sidechain"
         return MAIN if agent == self.alone else agent
 
     def _record(self, line: int, entry: dict[str, Any], agent: str) -> ClaudeRecord:
-        found = ClaudeRecord(agent, line, record(entry.get("message")), self._moment)
-        found.meta = entry.get("isMeta") is True
-        found.summary = entry.get("isCompactSummary") is True
-        found.source_call = string(entry.get("sourceToolUseID"))
-        found.result = entry.get("toolUseResult")
-        return found
+        record = ClaudeRecord(agent, line, as_dict(entry.get("message")), self._timestamp)
+        record.from_harness = entry.get("isMeta") is True
+        record.is_summary = entry.get("isCompactSummary") is True
+        record.source_call = as_string(entry.get("sourceToolUseID"))
+        record.tool_use_result = entry.get("toolUseResult")
+        return record
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
-        agent, told = self._agent(entry), self.run.messages
-        before = len(told)
-        self.messages.user(self._record(line, entry, agent))
-        if len(told) > before and any(one.kind == "prompt" for one in told[before:]):
+        agent, messages = self._agent(entry), self.run.messages
+        before = len(messages)
+        self.messages.add_user(self._record(line, entry, agent))
+        if len(messages) > before and any(new.kind == "prompt" for new in messages[before:]):
             self._compacted.discard(agent)
             self.failed = self.failed and agent != MAIN
 
@@ -257,41 +279,41 @@ class _Reader:
         if self._agent(entry) == MAIN:
             self.failed = failed
         if failed:
-            shown = text(record(entry.get("message")).get("content"))
-            self.run.warnings.append(f"line {line}: API error: {shown[:200]}")
-        self.messages.assistant(self._record(line, entry, self._agent(entry)))
+            text = text_of(as_dict(entry.get("message")).get("content"))
+            self.run.warnings.append(f"line {line}: API error: {text[:200]}")
+        self.messages.add_assistant(self._record(line, entry, self._agent(entry)))
 
     def _progress(self, line: int, entry: dict[str, Any]) -> None:
         """Older versions nest a whole message of a sub-agent in the parent's file."""
-        data = record(entry.get("data"))
-        nested = record(data.get("message"))
-        agent = string(data.get("agentId"))
+        data = as_dict(entry.get("data"))
+        nested = as_dict(data.get("message"))
+        agent = as_string(data.get("agentId"))
         if agent is None:
             self.run.skipped["progress/agent_progress"] += 1
             return
         if not self._is_new(nested):
             return
         call = self.run.find_call(entry.get("parentToolUseID"))
-        if call is not None and call.fields["action"] == "agent":
-            call.child = agent
-        self._moment = epoch(nested.get("timestamp"))
-        found = self._record(line, nested, agent)
+        if call is not None and call.action == "agent":
+            call.sub_agent = agent
+        self._timestamp = as_epoch(nested.get("timestamp"))
+        record = self._record(line, nested, agent)
         if nested.get("type") == "assistant":
-            self.messages.assistant(found)
+            self.messages.add_assistant(record)
         elif nested.get("type") == "user":
-            self.messages.user(found)
+            self.messages.add_user(record)
 
     def _system(self, line: int, entry: dict[str, Any]) -> None:
         kind = entry.get("subtype")
         if kind == "compact_boundary":
             agent = self._agent(entry)
-            self.run.compacted(agent)
+            self.run.add_compaction(agent)
             self._compacted.add(agent)
         else:
             self.run.skipped[f"system/{kind}"] += 1
 
     def _attachment(self, line: int, entry: dict[str, Any]) -> None:
-        held, agent = record(entry.get("attachment")), self._agent(entry)
+        held, agent = as_dict(entry.get("attachment")), self._agent(entry)
         kind = held.get("type")
         if kind == "skill_listing":
             self._listing(line, agent, held)
@@ -301,27 +323,27 @@ class _Reader:
             self._invoked(line, agent, held)
 
     def _listing(self, line: int, agent: str, held: dict[str, Any]) -> None:
-        shown = string(held.get("content")) or ""
-        names = [name for name in rows(held.get("names")) if isinstance(name, str)]
+        text = as_string(held.get("content")) or ""
+        names = [name for name in as_list(held.get("names")) if isinstance(name, str)]
         if not names:
-            names = [name for name in map(_listed, shown.split("\n")) if name]
-        self.run.offer(OfferedSkill(name, bundled=name in BUNDLED) for name in names)
-        self.run.message(agent, "skill_listing", shown, line)
+            names = [name for name in map(_listed, text.split("\n")) if name]
+        self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in names)
+        self.run.add_message(agent, "skill_listing", text, line)
 
     def _file(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """A file in the context without a call: named in a prompt, or put back by a compaction."""
-        file = record(record(held.get("content")).get("file"))
-        path = string(file.get("filePath")) or string(held.get("filename"))
+        file = as_dict(as_dict(held.get("content")).get("file"))
+        path = as_string(file.get("filePath")) or as_string(held.get("filename"))
         kind: MessageKind = "reinjected" if agent in self._compacted else "other"
-        shown = string(file.get("content")) or ""
-        self.run.message(agent, kind, shown, line, path=path)
+        text = as_string(file.get("content")) or ""
+        self.run.add_message(agent, kind, text, line, path=path)
 
     def _invoked(self, line: int, agent: str, held: dict[str, Any]) -> None:
         """Skills that were loaded before a compaction, put back after it."""
-        for given in map(record, rows(held.get("skills"))):
-            name, shown = string(given.get("name")), string(given.get("content"))
-            if name and shown and shown.strip():
-                self.run.message(agent, "reinjected", shown, line, skill=name)
+        for given in map(as_dict, as_list(held.get("skills"))):
+            name, text = as_string(given.get("name")), as_string(given.get("content"))
+            if name and text and text.strip():
+                self.run.add_message(agent, "reinjected", text, line, skill=name)
 
     _readers: ClassVar = {
         "user": _user,

@@ -2,53 +2,53 @@
 
 import re
 
-from skilljuror.parsers.assembly.builders import CallDraft, RunDraft
+from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
 
-BODY = "Base directory for this skill: "
+BODY_PREFIX = "Base directory for this skill: "
 _AGAIN = re.compile(
     r"\s*(?:\(Re-invocation of /(?P<one>[^\s,]+)|Skill /(?P<other>\S+) (?:is already|was) loaded )"
 )
 """What stands in the place of a body that was loaded before."""
 
 
-def again(shown: str) -> str | None:
+def reloaded_skill(text: str) -> str | None:
     """The skill that a notice says was loaded before; None for any other text."""
-    found = _AGAIN.match(shown)
+    found = _AGAIN.match(text)
     return (found["one"] or found["other"]) if found else None
 
 
 class SkillBodies:
     """Pairs the text of a loaded skill with the Skill call or the slash command behind it."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
         self._slash: dict[str, tuple[int, str]] = {}
         """agent -> (line, name) of the latest slash command."""
-        self._waiting: dict[str, list[CallDraft]] = {}
+        self._waiting: dict[str, list[CallBuilder]] = {}
         """agent -> Skill calls whose body has not come yet."""
 
-    def called(self, agent: str, call: CallDraft) -> None:
+    def add_call(self, agent: str, call: CallBuilder) -> None:
         """A Skill call was made."""
         self._waiting.setdefault(agent, []).append(call)
 
-    def command(self, agent: str, line: int, shown: str) -> None:
+    def add_command(self, agent: str, line: int, text: str) -> None:
         """A slash command was given; built-in ones have no body."""
-        name = shown.partition("<command-name>")[2].partition("</command-name>")[0]
+        name = text.partition("<command-name>")[2].partition("</command-name>")[0]
         name = name.strip().lstrip("/")
         self._slash[agent] = (line, name)
-        self.run.message(agent, "slash", shown, line, skill=name or None)
+        self.run.add_message(agent, "slash", text, line, skill=name or None)
 
-    def body(self, agent: str, line: int, shown: str, source_call: str | None) -> None:
+    def add_body(self, agent: str, line: int, text: str, source_call: str | None) -> None:
         """The text of a skill arrived."""
-        base = shown[len(BODY) :].partition("\n")[0].strip().rstrip("/")
+        base = text[len(BODY_PREFIX) :].partition("\n")[0].strip().rstrip("/")
         root, _, folder = base.rpartition("/")
         call = self._answered(agent, folder, source_call)
         slash = None if call else self._slash_for(agent, folder)
-        self.run.root(root)
-        self.run.message(
+        self.run.add_skill_root(root)
+        self.run.add_message(
             agent,
             "skill_body",
-            shown,
+            text,
             line,
             skill=(call.fields.get("skill") if call else None) or (slash or (0, folder))[1],
             path=base,
@@ -56,35 +56,37 @@ class SkillBodies:
             command_line=slash[0] if slash else None,
         )
 
-    def notice(self, agent: str, line: int, shown: str, name: str, source_call: str | None) -> None:
+    def add_reload_notice(
+        self, agent: str, line: int, text: str, name: str, source_call: str | None
+    ) -> None:
         """A skill was loaded that the context holds already: its body is not repeated."""
         call = self._answered(agent, _tail(name), source_call)
         slash = None if call else self._slash_for(agent, _tail(name))
         if call is not None or slash is not None:
-            self.run.message(
-                agent, "skill_body", shown, line,
+            self.run.add_message(
+                agent, "skill_body", text, line,
                 skill=call.fields.get("skill") if call else name,
                 call_id=call.call_id if call else source_call,
                 command_line=slash[0] if slash else None,
             )  # fmt: skip
         else:
-            self.run.message(agent, "other", shown, line)
+            self.run.add_message(agent, "other", text, line)
 
-    def expansion(self, agent: str, line: int, shown: str, source_call: str) -> bool:
+    def add_expansion(self, agent: str, line: int, text: str, source_call: str) -> bool:
         """What a Skill call brought that is no skill with a folder: a command's text. False where
         no call waits for it."""
         call = self._answered(agent, "", source_call)
         if call is None:
             return False
         skill = call.fields.get("skill")
-        self.run.message(agent, "skill_body", shown, line, skill=skill, call_id=call.call_id)
+        self.run.add_message(agent, "skill_body", text, line, skill=skill, call_id=call.call_id)
         return True
 
     def _slash_for(self, agent: str, folder: str) -> tuple[int, str] | None:
         slash = self._slash.pop(agent, None)
         return slash if slash and _tail(slash[1]) == folder else None
 
-    def _answered(self, agent: str, folder: str, source_call: str | None) -> CallDraft | None:
+    def _answered(self, agent: str, folder: str, source_call: str | None) -> CallBuilder | None:
         """The call by id; where the log gives none, the last waiting call of that name."""
         waiting = self._waiting.get(agent, [])
         for call in reversed(waiting):

@@ -3,192 +3,163 @@
 A second choice: it has no output tokens per message, no attachments and no attribution.
 """
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import OfferedSkill, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, RunDraft, total_usage
-from skilljuror.parsers.base import Source
+from skilljuror.models.trajectory import OfferedSkill, Usage
+from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder, total_usage
+from skilljuror.parsers.base import LogKind, Source
+from skilljuror.parsers.claude_code import AGENT, TRAITS
 from skilljuror.parsers.claude_code.messages import ClaudeMessages, ClaudeRecord, thinking_tokens
 from skilljuror.parsers.claude_code.session import BUNDLED
-from skilljuror.parsers.raw_logs.coercion import count, epoch, number, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_list,
+    as_number,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
 
-def _is_init(entry: dict[str, Any]) -> bool:
+def _is_init(record: dict[str, Any]) -> bool:
     return (
-        entry.get("type") == "system"
-        and entry.get("subtype") == "init"
-        and string(entry.get("session_id")) is not None
+        record.get("type") == "system"
+        and record.get("subtype") == "init"
+        and as_string(record.get("session_id")) is not None
     )
 
 
-class ClaudeStream:
-    """Reads one stream."""
-
-    format: ClassVar[str] = "claude-stream"
-    native: ClassVar[int] = 1
-
-    def sniff(self, source: Source) -> bool:
-        """A system record of subtype init with a session_id."""
-        return any(map(_is_init, peek(source.head).entries(b'"init"')))
-
-    def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
-        run = RunDraft()
-        reader = _Reader(run)
-        lines = JsonLines(source.path)
-        for line, entry in lines:
-            reader.record(line, entry)
-        run.close(lines)
-        init = reader.init
-        if init is None:
-            problem = f"{str(source.path)!r} has no system record of subtype init"
-            raise TrajectoryError(problem, file=str(source.path))
-        run.rename(reader.agents)
-        run.complete = run.complete and reader.ended
-        session = str(init["session_id"])
-        yield run.freeze(
-            trajectory=session,
-            session=session,
-            format=self.format,
-            files=(str(source.path),),
-            agent="claude-code",
-            agent_version=string(init.get("claude_code_version")),
-            model=string(init.get("model")),
-            cwd=string(init.get("cwd")),
-            usage=total_usage(reader.totals) or total_usage(step.usage for step in run.steps),
-        )
-
-
-class _Reader:
+class _Reader(RecordReader):
     """Reads the records of a stream."""
 
-    def __init__(self, run: RunDraft) -> None:
-        self.run = run
-        self.init: dict[str, Any] | None = None
-        self.agents: dict[str, str] = {}
-        """id of the call that started a sub-agent -> id of the sub-agent"""
-        self.ended = False
-        self._stated = _Stated()
+    def __init__(self, run: TrajectoryBuilder) -> None:
+        super().__init__(run)
+        self._sub_agents: dict[str, str] = {}
+        """Id of the call that started a sub-agent -> id of the sub-agent."""
         self._unstated = 0
         """Index of the first step that no result tells of yet."""
         self._compacted = False
         """Whether the summary of a compaction is still to come."""
         self._messages = ClaudeMessages(run, output_tokens=False)
 
-    @property
-    def totals(self) -> list[Usage]:
-        """What the processes of the run say they used."""
-        return self._stated.usages
+    def finish(self) -> None:
+        """Call sub-agents by their ids, which may be told after their first messages."""
+        self.run.rename_agents(self._sub_agents)
 
-    def record(self, line: int, entry: dict[str, Any]) -> None:
-        """Read one record."""
-        kind = string(entry.get("type"))
-        moment = epoch(entry.get("timestamp"))
-        self.run.seen_at(moment)
-        if kind == "system":
-            self._system(line, entry)
-        elif kind == "result":
-            self._result(line, entry)
-        elif kind in {"user", "assistant"}:
-            self._message(line, moment, entry)
-        else:
-            self.run.skipped[str(kind)] += 1
-
-    def _message(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        agent = string(entry.get("parent_tool_use_id")) or MAIN
-        found = ClaudeRecord(agent, line, record(entry.get("message")), moment)
-        found.result = entry.get("tool_use_result")
-        found.meta = entry.get("isSynthetic") is True
-        found.summary = self._is_summary(found)
-        if entry["type"] == "assistant":
-            self._messages.assistant(found)
+    def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        agent = as_string(record.get("parent_tool_use_id")) or MAIN
+        entry = ClaudeRecord(agent, line, as_dict(record.get("message")), timestamp)
+        entry.tool_use_result = record.get("tool_use_result")
+        entry.from_harness = record.get("isSynthetic") is True
+        entry.is_summary = self._is_summary(entry)
+        if record["type"] == "assistant":
+            self._messages.add_assistant(entry)
             return
-        self._messages.user(found)
-        child = string(record(found.result).get("agentId"))
-        for block in rows(found.message.get("content")):
-            started = string(record(block).get("tool_use_id"))
-            if child and started:
-                self.agents.setdefault(started, child)
+        self._messages.add_user(entry)
+        sub_agent = as_string(as_dict(entry.tool_use_result).get("agentId"))
+        for block in as_list(entry.message.get("content")):
+            call_id = as_string(as_dict(block).get("tool_use_id"))
+            if sub_agent and call_id:
+                self._sub_agents.setdefault(call_id, sub_agent)
 
-    def _is_summary(self, found: ClaudeRecord) -> bool:
+    def _is_summary(self, entry: ClaudeRecord) -> bool:
         """Whether a record is the first text that the harness gives after a compaction."""
-        summary = self._compacted and found.meta and found.agent == MAIN
-        self._compacted = self._compacted and not summary
-        return summary
+        is_summary = self._compacted and entry.from_harness and entry.agent == MAIN
+        self._compacted = self._compacted and not is_summary
+        return is_summary
 
-    def _system(self, line: int, entry: dict[str, Any]) -> None:
-        kind = entry.get("subtype")
-        if _is_init(entry):
-            self._started(entry)
+    def _system(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        kind = record.get("subtype")
+        if _is_init(record):
+            self._init(record)
         elif kind == "compact_boundary":
-            self.run.compacted(MAIN)
+            self.run.add_compaction(MAIN)
             self._compacted = True
         elif kind == "task_started":
-            self._task(entry)
+            self._task_started(record)
         else:
             self.run.skipped[f"system/{kind}"] += 1
 
-    def _started(self, entry: dict[str, Any]) -> None:
-        self.init = self.init or entry
-        names = entry.get("skills")
+    def _init(self, record: dict[str, Any]) -> None:
+        """The start of a process; a resumed session has several."""
+        if self.session is None:
+            self.session = as_string(record.get("session_id"))
+            self.agent_version = as_string(record.get("claude_code_version"))
+            self.model = as_string(record.get("model"))
+            self.cwd = as_string(record.get("cwd"))
+        names = record.get("skills")
         if isinstance(names, list):
             known = [name for name in names if isinstance(name, str)]
-            self.run.offer(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
+            self.run.add_offered(OfferedSkill(name, bundled=name in BUNDLED) for name in known)
 
-    def _task(self, entry: dict[str, Any]) -> None:
-        started, child = string(entry.get("tool_use_id")), string(entry.get("task_id"))
-        if started and child:
-            self.agents.setdefault(started, child)
-            call = self.run.find_call(started)
-            if call is not None and call.fields["action"] == "agent":
-                call.child = child
+    def _task_started(self, record: dict[str, Any]) -> None:
+        call_id = as_string(record.get("tool_use_id"))
+        sub_agent = as_string(record.get("task_id"))
+        if call_id and sub_agent:
+            self._sub_agents.setdefault(call_id, sub_agent)
+            call = self.run.find_call(call_id)
+            if call is not None and call.action == "agent":
+                call.sub_agent = sub_agent
 
-    def _result(self, line: int, entry: dict[str, Any]) -> None:
-        """The end of a run; a resumed one has several. `subtype` is "success" on errors too."""
+    def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        """The end of a process. `subtype` is "success" on errors too."""
         self.ended = True
-        if entry.get("is_error") is True:
-            self.run.warnings.append(f"line {line}: error: {text(entry.get('result'))[:200]}")
-        models = [record(usage) for usage in record(entry.get("modelUsage")).values()]
+        if record.get("is_error") is True:
+            self.run.warnings.append(f"line {line}: error: {text_of(record.get('result'))[:200]}")
+        models = [as_dict(usage) for usage in as_dict(record.get("modelUsage")).values()]
         if models:
             steps = [step.usage for step in self.run.steps[self._unstated :]]
-            self._stated.add(total_usage(map(_model_usage, models)), total_usage(steps))
             self._unstated = len(self.run.steps)
-        elif usage := record(entry.get("usage")):
-            self.totals.append(_main_usage(usage, entry.get("total_cost_usd")))
+            self._add_total(total_usage(map(_model_usage, models)), total_usage(steps))
+        elif usage := as_dict(record.get("usage")):
+            self.totals.append(_main_usage(usage, record.get("total_cost_usd")))
 
+    def _add_total(self, total: Usage | None, steps: Usage | None) -> None:
+        """Take over a stated total; `steps` is the usage of the steps since the one before.
 
-class _Stated:
-    """The totals of a stream. A process that answers several prompts states its running total
-    after each; a process that resumes the session counts from zero."""
-
-    def __init__(self) -> None:
-        self.usages: list[Usage] = []
-        """One per process."""
-
-    def add(self, now: Usage | None, steps: Usage | None) -> None:
-        """Take over a total; `steps` is what the log shows of the work since the last one."""
-        if now is None:
+        A process that answers several prompts states its running total after each; a process
+        that resumes the session counts from zero.
+        """
+        if total is None:
             return
-        before = self.usages[-1] if self.usages else None
-        if before is not None and _goes_on(before, now, steps):
-            self.usages.pop()
-        self.usages.append(now)
+        if self.totals and _is_running_total(self.totals[-1], total, steps):
+            self.totals.pop()
+        self.totals.append(total)
+
+    methods: ClassVar = {
+        "system": _system,
+        "user": _message,
+        "assistant": _message,
+        "result": _result,
+    }
 
 
-def _goes_on(before: Usage, now: Usage, steps: Usage | None) -> bool:
-    """Whether a total holds the one before it: no class is smaller, and the work shown leaves more
-    of the prompt unexplained than side requests of a new process would."""
-    classes = ((before.input, now.input), (before.cache_write, now.cache_write),
-               (before.cache_read, now.cache_read), (before.output, now.output))  # fmt: skip
-    grown = all((one or 0) <= (other or 0) for one, other in classes)
-    return grown and 2 * (_prompt(now) - _prompt(steps)) >= _prompt(before)
+class ClaudeStream(JsonLinesParser):
+    """Reads one stream."""
+
+    agent = AGENT
+    traits = TRAITS
+    kind = LogKind.STREAM
+    reader = _Reader
+    opening = "system record of subtype init"
+
+    def sniff(self, source: Source) -> bool:
+        """A system record of subtype init with a session_id."""
+        return any(map(_is_init, parse_head(source.head).objects(b'"init"')))
 
 
-def _prompt(usage: Usage | None) -> int:
+def _is_running_total(before: Usage, total: Usage, steps: Usage | None) -> bool:
+    """Whether a total holds the one before it: no class is smaller, and the steps leave more of
+    the prompt unexplained than side requests of a new process would."""
+    classes = ((before.input, total.input), (before.cache_write, total.cache_write),
+               (before.cache_read, total.cache_read), (before.output, total.output))  # fmt: skip
+    grown = all((earlier or 0) <= (later or 0) for earlier, later in classes)
+    return grown and 2 * (_prompt_tokens(total) - _prompt_tokens(steps)) >= _prompt_tokens(before)
+
+
+def _prompt_tokens(usage: Usage | None) -> int:
     if usage is None:
         return 0
     return sum(part or 0 for part in (usage.input, usage.cache_write, usage.cache_read))
@@ -197,20 +168,21 @@ def _prompt(usage: Usage | None) -> int:
 def _model_usage(usage: dict[str, Any]) -> Usage:
     """One model's totals, sub-agents included."""
     return Usage(
-        input=count(usage.get("inputTokens")),
-        cache_write=count(usage.get("cacheCreationInputTokens")),
-        cache_read=count(usage.get("cacheReadInputTokens")),
-        output=count(usage.get("outputTokens")),
-        cost_usd=number(usage.get("costUSD")),
+        input=as_count(usage.get("inputTokens")),
+        cache_write=as_count(usage.get("cacheCreationInputTokens")),
+        cache_read=as_count(usage.get("cacheReadInputTokens")),
+        output=as_count(usage.get("outputTokens")),
+        cost_usd=as_number(usage.get("costUSD")),
     )
 
 
 def _main_usage(usage: dict[str, Any], cost: Any) -> Usage:
+    """The main agent's total, of logs that do not tell it by model."""
     return Usage(
-        input=count(usage.get("input_tokens")),
-        cache_write=count(usage.get("cache_creation_input_tokens")),
-        cache_read=count(usage.get("cache_read_input_tokens")),
-        output=count(usage.get("output_tokens")),
+        input=as_count(usage.get("input_tokens")),
+        cache_write=as_count(usage.get("cache_creation_input_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
+        output=as_count(usage.get("output_tokens")),
         reasoning=thinking_tokens(usage),
-        cost_usd=number(cost),
+        cost_usd=as_number(cost),
     )

@@ -3,65 +3,74 @@
 import re
 from typing import Any
 
-from skilljuror.models.trajectory import Result
-from skilljuror.parsers.assembly.builders import CallDraft, patched
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
-from skilljuror.parsers.raw_logs.coercion import between, count, number, record, string, text
+from msgspec.structs import replace
+
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.builders import CallBuilder
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_number,
+    as_string,
+    text_between_tags,
+    text_of,
+)
 
 _EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,5})(?:\n|\Z)")
 _REMINDER = "<system-reminder>"
 
 
-def read_result(call: CallDraft, block: dict[str, Any], beside: Any, line: int) -> Result:
+def read_result(call: CallBuilder, block: dict[str, Any], beside: Any, line: int) -> ToolResult:
     """The result of a call; `beside` is toolUseResult, which sub-agents and streams may lack."""
-    shown = text(block.get("content"))
-    facts = record(beside)
-    failed = block.get("is_error") is True or shown.startswith("<tool_use_error>")
-    if call.fields["action"] == "read":
-        return _read_result(shown, facts, line, failed)
-    if call.fields["action"] == "shell":
-        return _shell_result(shown, facts, line, failed)
-    return Result(
-        text=shown,
+    text = text_of(block.get("content"))
+    facts = as_dict(beside)
+    failed = block.get("is_error") is True or text.startswith("<tool_use_error>")
+    if call.action == "read":
+        return _read_result(text, facts, line, failed)
+    if call.action == "shell":
+        return _shell_result(text, facts, line, failed)
+    return ToolResult(
+        text=text,
         line=line,
         ok=not failed and facts.get("success") is not False,
-        clean=_clean(shown),
+        clean=_clean(text),
         seconds=_seconds(facts),
     )
 
 
-def _read_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _read_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     if facts.get("type") == "file_unchanged":
-        return Result(text=shown, line=line, ok=False, unchanged=True)
+        return ToolResult(text=text, line=line, ok=False, unchanged=True)
     if failed:
-        return Result(text=shown, line=line, ok=False)
-    file = record(facts.get("file"))
-    clean = string(file.get("content"))
-    first = count(file.get("startLine"))
+        return ToolResult(text=text, line=line, ok=False)
+    file = as_dict(facts.get("file"))
+    clean = as_string(file.get("content"))
+    first = as_count(file.get("startLine"))
     if clean is None:
-        clean, first = strip_numbers(shown) or (_clean(shown), None)
-    return Result(
-        text=shown,
+        clean, first = strip_line_numbers(text) or (_clean(text), None)
+    return ToolResult(
+        text=text,
         line=line,
         ok=True,
         clean=clean,
         first_line=first,
-        total_lines=count(file.get("totalLines")),
+        total_lines=as_count(file.get("totalLines")),
     )
 
 
-def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) -> Result:
+def _shell_result(text: str, facts: dict[str, Any], line: int, failed: bool) -> ToolResult:
     exit_code: int | None = None
-    clean = _clean(shown)
+    clean = _clean(text)
     if failed:
-        match = _EXIT.match(shown)
+        match = _EXIT.match(text)
         exit_code = int(match[1]) if match else None
-        clean = (clean or shown)[match.end() :] if match else clean
+        clean = (clean or text)[match.end() :] if match else clean
     elif not (facts.get("returnCodeInterpretation") or facts.get("backgroundTaskId")):
         exit_code = 0
     interrupted = facts.get("interrupted") is True
-    return Result(
-        text=shown,
+    return ToolResult(
+        text=text,
         line=line,
         ok=not (failed or interrupted),
         exit_code=None if interrupted else exit_code,
@@ -69,16 +78,16 @@ def _shell_result(shown: str, facts: dict[str, Any], line: int, failed: bool) ->
     )
 
 
-def _clean(shown: str) -> str | None:
+def _clean(text: str) -> str | None:
     """The text without a reminder the harness put after it; None where there is none."""
-    if not shown.rstrip().endswith("</system-reminder>"):
+    if not text.rstrip().endswith("</system-reminder>"):
         return None
-    at = shown.rfind(_REMINDER)
-    return None if at < 0 else shown[:at].removesuffix("\n\n")
+    at = text.rfind(_REMINDER)
+    return None if at < 0 else text[:at].removesuffix("\n\n")
 
 
 def _seconds(facts: dict[str, Any]) -> float | None:
-    millis = number(facts.get("totalDurationMs") or facts.get("durationMs"))
+    millis = as_number(facts.get("totalDurationMs") or facts.get("durationMs"))
     return None if millis is None else millis / 1000
 
 
@@ -87,48 +96,48 @@ _NOTICE_EXIT = re.compile(r"<exit_code>(-?\d{1,5})</exit_code>")
 _IDS = ("bash_id", "task_id", "shell_id", "shellId")
 
 
-class Background:
+class BackgroundCommands:
     """The commands of a run that went on while the agent did."""
 
     def __init__(self) -> None:
-        self._running: dict[str, CallDraft] = {}
+        self._running: dict[str, CallBuilder] = {}
 
-    def called(self, call: CallDraft) -> None:
+    def add_poll(self, call: CallBuilder) -> None:
         """A call that asks for output gets the command that it asks about."""
-        command = self._asked(call)
+        command = self._polled_command(call)
         if command is not None:
             call.fields["command"] = command.fields.get("command")
             call.fields["workdir"] = command.fields.get("workdir")
 
-    def answered(self, call: CallDraft, beside: Any) -> None:
+    def add_result(self, call: CallBuilder, beside: Any) -> None:
         """Take a started command's notice for what it is, and a later answer for its output;
         `beside` is toolUseResult, which alone tells of a command that went on after a while."""
         result = call.result
         if result is None:
             return
-        if call.fields["action"] == "shell":
+        if call.action == "shell":
             started = _STARTED.match(result.text)
-            name = started[1] if started else string(record(beside).get("backgroundTaskId"))
+            name = started[1] if started else as_string(as_dict(beside).get("backgroundTaskId"))
             if name:
                 self._running[name] = call
                 clean = "" if started else result.clean
-                call.result = patched(result, clean=clean, exit_code=None, ok=None)
-        elif call.fields["action"] == "poll":
-            self._brought(call, result)
+                call.result = replace(result, clean=clean, exit_code=None, ok=None)
+        elif call.action == "poll":
+            self._add_output(call, result)
 
-    def _brought(self, call: CallDraft, result: Result) -> None:
+    def _add_output(self, call: CallBuilder, result: ToolResult) -> None:
         tags = sorted(("stdout", "output"), key=lambda tag: result.text.find(f"<{tag}>"))
-        found = (between(result.text, tag) for tag in tags)
+        found = (text_between_tags(result.text, tag) for tag in tags)
         clean = next((one for one in found if one is not None), None)
         if clean is not None:
-            call.result = patched(result, clean=clean)
-        command, code = self._asked(call), _NOTICE_EXIT.search(result.text)
+            call.result = replace(result, clean=clean)
+        command, code = self._polled_command(call), _NOTICE_EXIT.search(result.text)
         if command is not None and command.result is not None and code:
             exit_code = int(code[1])
-            command.result = patched(command.result, exit_code=exit_code, ok=exit_code == 0)
+            command.result = replace(command.result, exit_code=exit_code, ok=exit_code == 0)
 
-    def _asked(self, call: CallDraft) -> CallDraft | None:
-        if call.fields["action"] != "poll":
+    def _polled_command(self, call: CallBuilder) -> CallBuilder | None:
+        if call.action != "poll":
             return None
-        given = (string(call.arguments.get(name)) for name in _IDS)
+        given = (as_string(call.arguments.get(name)) for name in _IDS)
         return next((self._running[id] for id in given if id in self._running), None)

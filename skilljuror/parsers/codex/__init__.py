@@ -1,1 +1,6 @@
 """Codex CLI: rollout files and the stdout of `codex exec --json`."""
+
+from skilljuror.models.trajectory import AgentTraits
+
+AGENT = "codex"
+TRAITS = AgentTraits(finds_skills=True, keeps_folder=False)

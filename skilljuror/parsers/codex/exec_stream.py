@@ -6,84 +6,43 @@ commands that are started before another has ended belong together.
 """
 
 import shlex
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import record, rows, string
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.base import LogKind, Source
+from skilljuror.parsers.codex import AGENT, TRAITS
+from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
-_SAID = {"agent_message": "said", "reasoning": "reasoning"}
+_PARTS = {"agent_message": "texts", "reasoning": "reasoning"}
+"""Type of an item that is said -> the list of a step that it is a part of."""
 _SHELLS = ("bash", "sh", "zsh")
+_LONGEST_WARNING = 220
+"""Characters."""
 
 
-class CodexExec:
-    """Reads one stream."""
-
-    format: ClassVar[str] = "codex-exec"
-    native: ClassVar[int] = 1
-
-    def sniff(self, source: Source) -> bool:
-        """The first object is of type thread.started."""
-        return peek(source.head).first.get("type") == "thread.started"
-
-    def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
-        run = RunDraft()
-        reader = _Reader(run)
-        lines = JsonLines(source.path)
-        for line, entry in lines:
-            reader.record(line, entry)
-        run.close(lines)
-        if reader.thread is None:
-            problem = f"{str(source.path)!r} has no thread.started record with a thread_id"
-            raise TrajectoryError(problem, file=str(source.path))
-        run.complete = run.complete and reader.ended
-        yield run.freeze(
-            trajectory=reader.thread,
-            session=reader.thread,
-            format=self.format,
-            files=(str(source.path),),
-            agent="codex",
-            usage=total_usage(reader.totals),
-        )
-
-
-class _Reader:
+class _Reader(RecordReader):
     """Reads the records of a stream."""
 
-    def __init__(self, run: RunDraft) -> None:
-        self.run = run
-        self.thread: str | None = None
-        self.totals: list[Usage] = []
-        self.ended = False
-        self._step: StepDraft | None = None
-        self._open: dict[str, CallDraft] = {}
+    def __init__(self, run: TrajectoryBuilder) -> None:
+        super().__init__(run)
+        self._step: StepBuilder | None = None
+        self._open: dict[str, CallBuilder] = {}
         """Items that were started and have not ended."""
 
-    def record(self, line: int, entry: dict[str, Any]) -> None:
-        """Read one record."""
-        kind = string(entry.get("type"))
-        item = record(entry.get("item"))
-        if kind == "thread.started":
-            self.thread = self.thread or string(entry.get("thread_id"))
-        elif kind in {"item.started", "item.completed"}:
-            self._item(line, item, ended=kind == "item.completed")
-        elif kind == "turn.completed":
-            self._turn(record(entry.get("usage")))
-        elif kind in {"turn.failed", "error"}:
-            self._failed(line, entry)
-        elif kind != "turn.started":
-            self.run.skipped[str(kind)] += 1
+    def _thread_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        self.session = self.session or as_string(record.get("thread_id"))
 
-    def _turn(self, usage: dict[str, Any]) -> None:
+    def _turn_started(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        """Nothing that the items of the turn do not say."""
+
+    def _turn_completed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         self._step = None
+        usage = as_dict(record.get("usage"))
         if usage:
             self.totals.append(
                 usage_of_prompt(
@@ -95,55 +54,85 @@ class _Reader:
                 )
             )
 
-    def _failed(self, line: int, entry: dict[str, Any]) -> None:
+    def _failed(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
-        message = string(record(entry.get("error")).get("message")) or string(entry.get("message"))
-        self.run.warnings.append(f"line {line}: {message or 'error'}"[:220])
+        self._warn(line, as_dict(record.get("error")).get("message") or record.get("message"))
 
-    def _item(self, line: int, item: dict[str, Any], *, ended: bool) -> None:
+    def _warn(self, line: int, message: Any) -> None:
+        warning = f"line {line}: {as_string(message) or 'error'}"
+        self.run.warnings.append(warning[:_LONGEST_WARNING])
+
+    def _item(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        item = as_dict(record.get("item"))
         kind = str(item.get("type"))
-        if kind in _SAID:
-            spoken = self._step_at(line, after_calls=True)
-            getattr(spoken, _SAID[kind]).append(string(item.get("text")) or "")
+        if kind in _PARTS:
+            step = self._step_at(line, after_calls=True)
+            getattr(step, _PARTS[kind]).append(as_string(item.get("text")) or "")
         elif kind == "error":
-            self.run.warnings.append(f"line {line}: {string(item.get('message')) or 'error'}"[:220])
+            self._warn(line, item.get("message"))
         else:
-            call = self._open.get(str(item.get("id"))) or self._started(line, kind, item)
-            if ended:
-                self._ended(line, call, item)
+            call = self._open.get(str(item.get("id"))) or self._call_started(line, kind, item)
+            if record["type"] == "item.completed":
+                self._call_ended(line, call, item)
 
-    def _step_at(self, line: int, *, after_calls: bool) -> StepDraft:
+    def _step_at(self, line: int, *, after_calls: bool) -> StepBuilder:
         """The step of an item: words after a call are a new response, so is a call after a result."""
         if self._step is None or (self._step.calls and (after_calls or not self._open)):
-            self._step = self.run.step(MAIN, line)
+            self._step = self.run.add_step(MAIN, line)
         return self._step
 
-    def _started(self, line: int, kind: str, item: dict[str, Any]) -> CallDraft:
+    def _call_started(self, line: int, kind: str, item: dict[str, Any]) -> CallBuilder:
         step = self._step_at(line, after_calls=False)
-        name = string(item.get("tool")) if kind == "collab_tool_call" else kind
-        call = self.run.call(step, string(item.get("id")), name or kind, _arguments(item), line)
+        name = as_string(item.get("tool")) if kind == "collab_tool_call" else kind
+        call = self.run.add_call(
+            step, as_string(item.get("id")), name or kind, _arguments(item), line
+        )
         self._open[str(item.get("id"))] = call
         return call
 
-    def _ended(self, line: int, call: CallDraft, item: dict[str, Any]) -> None:
+    def _call_ended(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
         self._open.pop(str(item.get("id")), None)
         code = item.get("exit_code")
         exit_code = code if isinstance(code, int) else None
         output = item.get("aggregated_output")
         ok = exit_code == 0 if exit_code is not None else item.get("status") == "completed"
-        call.result = Result(
+        call.result = ToolResult(
             text=output if isinstance(output, str) else "", line=line, ok=ok, exit_code=exit_code
         )
-        for child in rows(item.get("receiver_thread_ids"))[:1]:
-            if call.fields["action"] == "agent":
-                call.child = string(child)
+        for thread in as_list(item.get("receiver_thread_ids"))[:1]:
+            if call.action == "agent":
+                call.sub_agent = as_string(thread)
+
+    methods: ClassVar = {
+        "thread.started": _thread_started,
+        "turn.started": _turn_started,
+        "turn.completed": _turn_completed,
+        "turn.failed": _failed,
+        "error": _failed,
+        "item.started": _item,
+        "item.completed": _item,
+    }
+
+
+class CodexExec(JsonLinesParser):
+    """Reads one stream."""
+
+    agent = AGENT
+    traits = TRAITS
+    kind = LogKind.STREAM
+    reader = _Reader
+    opening = "thread.started record with a thread_id"
+
+    def sniff(self, source: Source) -> bool:
+        """The first object is of type thread.started."""
+        return parse_head(source.head).first.get("type") == "thread.started"
 
 
 def _arguments(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("type") == "command_execution":
-        return {"command": _script(string(item.get("command")) or "")}
+        return {"command": _script(as_string(item.get("command")) or "")}
     if item.get("type") == "file_change":
-        changes = [record(change) for change in rows(item.get("changes"))]
+        changes = [as_dict(change) for change in as_list(item.get("changes"))]
         return {"changes": changes, "path": changes[0].get("path") if changes else None}
     given = ("prompt", "query", "server", "arguments", "items")
     return {name: item[name] for name in given if name in item}

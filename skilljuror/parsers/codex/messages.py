@@ -4,8 +4,8 @@ import re
 from typing import Any
 
 from skilljuror.models.trajectory import MessageKind, OfferedSkill
-from skilljuror.parsers.assembly.builders import RunDraft
-from skilljuror.parsers.raw_logs.coercion import record, rows, string
+from skilljuror.parsers.assembly.builders import TrajectoryBuilder
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
 
 _LISTING = "<skills_instructions>"
 _ROOT = re.compile(r"- `(?P<alias>r\d+)` = `(?P<path>[^`\n]+)`")
@@ -22,58 +22,62 @@ _NOT_THE_USER = (
 )  # fmt: skip
 
 
-def add_user_message(run: RunDraft, agent: str, line: int, payload: dict[str, Any]) -> None:
+def add_user_message(
+    run: TrajectoryBuilder, agent: str, line: int, payload: dict[str, Any]
+) -> None:
     """Add the parts of a user-role message, each as what it is."""
-    kinds = rows(
-        record(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
+    kinds = as_list(
+        as_dict(payload.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
     )
-    for index, part in enumerate(rows(payload.get("content"))):
-        shown = string(record(part).get("text"))
-        if shown is None:
+    for index, part in enumerate(as_list(payload.get("content"))):
+        text = as_string(as_dict(part).get("text"))
+        if text is None:
             continue
-        kind = string(kinds[index]) if index < len(kinds) else None
-        add_user_text(run, agent, line, shown, kind)
+        kind = as_string(kinds[index]) if index < len(kinds) else None
+        add_user_text(run, agent, line, text, kind)
 
 
 def add_user_text(
-    run: RunDraft, agent: str, line: int, shown: str, kind: str | None = None
+    run: TrajectoryBuilder, agent: str, line: int, text: str, kind: str | None = None
 ) -> None:
     """Add one text of a user-role message; `kind` is what Codex says it is."""
-    injected = _INJECTED.match(shown)
+    injected = _INJECTED.match(text)
     if injected and kind in {None, "skills.selected_skill_instructions"}:
-        body = shown[injected.end() :].removesuffix("</skill>")
+        body = text[injected.end() :].removesuffix("</skill>")
         skill, path = injected["name"].strip(), injected["path"].strip()
-        run.message(agent, "skill_body", body, line, skill=skill, path=path)
+        run.add_message(agent, "skill_body", body, line, skill=skill, path=path)
         return
-    run.message(agent, _kind(shown, kind), shown, line)
+    run.add_message(agent, _kind(text, kind), text, line)
 
 
-def _kind(shown: str, kind: str | None) -> MessageKind:
+def _kind(text: str, kind: str | None) -> MessageKind:
     if kind is not None and kind != "unknown":
         return "prompt" if kind.startswith("user.") else "other"
-    return "other" if shown.startswith(_NOT_THE_USER) else "prompt"
+    return "other" if text.startswith(_NOT_THE_USER) else "prompt"
 
 
-def add_developer_message(run: RunDraft, agent: str, line: int, payload: dict[str, Any]) -> None:
+def add_developer_message(
+    run: TrajectoryBuilder, agent: str, line: int, payload: dict[str, Any]
+) -> None:
     """Add a developer or system message; a skill list in it becomes the offered skills.
 
     A session without skills still has such a message, so the first one makes the
     offer known: an empty list rather than unknown.
     """
-    for part in rows(payload.get("content")):
-        shown = string(record(part).get("text"))
-        if shown is not None:
-            add_system_text(run, agent, line, shown)
+    for part in as_list(payload.get("content")):
+        text = as_string(as_dict(part).get("text"))
+        if text is not None:
+            add_system_text(run, agent, line, text)
 
 
-def add_system_text(run: RunDraft, agent: str, line: int, shown: str) -> None:
+def add_system_text(run: TrajectoryBuilder, agent: str, line: int, text: str) -> None:
     """Add one text of a developer message."""
-    listing = _LISTING in shown
-    run.message(agent, "skill_listing" if listing else "system", shown, line)
-    run.offer(_offered(run, shown) if listing else ())
+    listing = _LISTING in text
+    run.add_message(agent, "skill_listing" if listing else "system", text, line)
+    run.add_offered(_offered(run, text) if listing else ())
 
 
-def _offered(run: RunDraft, listing: str) -> list[OfferedSkill]:
+def _offered(run: TrajectoryBuilder, listing: str) -> list[OfferedSkill]:
     aliases: dict[str, str] = {}
     skills = []
     for entry in listing.split("\n"):
@@ -85,7 +89,7 @@ def _offered(run: RunDraft, listing: str) -> list[OfferedSkill]:
         if match is None:
             continue
         path = _expand(match["path"], aliases)
-        run.root(_parent(_parent(path)))
+        run.add_skill_root(_parent(_parent(path)))
         skills.append(OfferedSkill(match["name"], path=path, bundled=_BUNDLED in path))
     return skills
 

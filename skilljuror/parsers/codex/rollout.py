@@ -10,24 +10,32 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import orjson
+from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory
+from skilljuror.models.trajectory import ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import (
     MAIN,
-    CallDraft,
-    RunDraft,
-    StepDraft,
-    is_answered,
-    patched,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
+    ends_with_answer,
     total_usage,
 )
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.codex import AGENT, TRAITS
 from skilljuror.parsers.codex.messages import add_developer_message, add_user_message
 from skilljuror.parsers.codex.token_usage import UsageMeter
-from skilljuror.parsers.codex.tool_results import numbered, read_output
-from skilljuror.parsers.raw_logs.coercion import epoch, number, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.codex.tool_results import read_output, without_line_numbers
+from skilljuror.parsers.raw_logs.coercion import (
+    as_dict,
+    as_epoch,
+    as_list,
+    as_number,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 _HEAD = re.compile(
@@ -42,23 +50,24 @@ _ITEMS = frozenset({b"CommandExecution", b"CollabAgentToolCall"})
 
 def parent_thread(meta: dict[str, Any]) -> str | None:
     """The thread that spawned this one."""
-    spawn = record(record(record(meta.get("source")).get("subagent")).get("thread_spawn"))
-    return string(meta.get("parent_thread_id")) or string(spawn.get("parent_thread_id"))
+    spawn = as_dict(as_dict(as_dict(meta.get("source")).get("subagent")).get("thread_spawn"))
+    return as_string(meta.get("parent_thread_id")) or as_string(spawn.get("parent_thread_id"))
 
 
 def session_meta(head: bytes) -> dict[str, Any]:
     """The payload of the first session_meta in a file's head; {} when there is none."""
-    for entry in peek(head).entries(b'"session_meta"'):
-        if entry.get("type") == "session_meta" and record(entry.get("payload")).get("id"):
-            return record(entry["payload"])
+    for entry in parse_head(head).objects(b'"session_meta"'):
+        if entry.get("type") == "session_meta" and as_dict(entry.get("payload")).get("id"):
+            return as_dict(entry["payload"])
     return {}
 
 
-class CodexRollout:
+class CodexRollout(Parser):
     """Reads one thread and the sub-agent threads beside it."""
 
-    format: ClassVar[str] = "codex-rollout"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("CODEX_HOME", ".codex", "sessions")
 
     def sniff(self, source: Source) -> bool:
         """A session_meta record with a payload that has an id."""
@@ -66,7 +75,7 @@ class CodexRollout:
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory: the main thread, then each sub-agent's."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         main = _Thread(run, MAIN)
         main.read(source.path)
         if main.meta.get("id") is None:
@@ -80,23 +89,37 @@ class CodexRollout:
             child.read(path)
             usages.append(child.meter.total)
         thread = str(main.meta["id"])
-        run.complete = run.complete and (main.over or is_answered(run))
-        yield run.freeze(
+        run.complete = run.complete and (main.over or ends_with_answer(run))
+        yield run.build(
+            self,
+            source.files,
             trajectory=thread,
             session=thread,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="codex",
-            agent_version=string(main.meta.get("cli_version")),
+            agent_version=as_string(main.meta.get("cli_version")),
             model=main.model,
-            cwd=string(main.meta.get("cwd")) or main.cwd,
+            cwd=as_string(main.meta.get("cwd")) or main.cwd,
             home=_home(run),
             usage=total_usage(usages),
         )
 
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's thread is read with the thread at the root."""
+        meta = session_meta(source.head)
+        thread = as_string(meta.get("id"))
+        if thread is None:
+            return None
+        parent = parent_thread(meta)
+        if parent is None:
+            return SessionLink(thread)
+        return SessionLink(as_string(meta.get("session_id")) or parent, thread)
 
-def _home(run: RunDraft) -> str | None:
-    for root in run.roots:
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The threads of the same day."""
+        return path.parent.glob("rollout-*.jsonl")
+
+
+def _home(run: TrajectoryBuilder) -> str | None:
+    for root in run.skill_roots:
         head, found, _ = root.partition("/.codex/")
         if found and head:
             return head
@@ -127,7 +150,7 @@ def _passed_over(line: bytes) -> str | None:
 class _Thread:
     """Reads one rollout file into the run."""
 
-    def __init__(self, run: RunDraft, agent: str | None) -> None:
+    def __init__(self, run: TrajectoryBuilder, agent: str | None) -> None:
         self.run = run
         self.agent = agent
         """Id of the agent; None until session_meta tells it."""
@@ -135,9 +158,9 @@ class _Thread:
         self.model: str | None = None
         self.cwd: str | None = None
         self.meter = UsageMeter()
-        self._open: StepDraft | None = None
-        self._last: StepDraft | None = None
-        self._running: dict[str, CallDraft] = {}
+        self._open: StepBuilder | None = None
+        self._last: StepBuilder | None = None
+        self._running: dict[str, CallBuilder] = {}
         """Commands still running, by the session id that write_stdin polls."""
         self.over = False
         """Whether the last turn so far was ended, by the agent or by a person."""
@@ -161,18 +184,18 @@ class _Thread:
             if first is None:
                 first = stamp
             reader(self, line, stamp, payload)
-        self.run.seen_at(epoch(first))
-        self.run.seen_at(epoch(stamp))
-        self.run.close(lines)
+        self.run.include_time(as_epoch(first))
+        self.run.include_time(as_epoch(stamp))
+        self.run.add_diagnostics(lines)
 
     def _session_meta(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         if not self.meta:
             self.meta = payload
-            self.agent = self.agent or string(payload.get("id"))
+            self.agent = self.agent or as_string(payload.get("id"))
 
     def _turn_context(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        self.model = string(payload.get("model")) or self.model
-        self.cwd = self.cwd or string(payload.get("cwd"))
+        self.model = as_string(payload.get("model")) or self.model
+        self.cwd = self.cwd or as_string(payload.get("cwd"))
 
     def _response_item(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
@@ -182,19 +205,19 @@ class _Thread:
             return
         reader(self, line, stamp, payload)
 
-    def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepDraft:
+    def _step(self, line: int, stamp: Any, item: dict[str, Any]) -> StepBuilder:
         self.over = False
         if self._open is None:
-            self._open = self._last = self.run.step(self._name, line, epoch(stamp))
+            self._open = self._last = self.run.add_step(self._name, line, as_epoch(stamp))
             self._open.model = self.model
-            self._open.key = string(item.get("id"))
+            self._open.key = as_string(item.get("id"))
         return self._open
 
     def _message(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         role = payload.get("role")
         if role == "assistant":
-            said = text(payload.get("content"))
-            self._step(line, stamp, payload).said.append(said)
+            said = text_of(payload.get("content"))
+            self._step(line, stamp, payload).texts.append(said)
             return
         self._open = None
         self.over = False
@@ -205,16 +228,16 @@ class _Thread:
 
     def _reasoning(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         step = self._step(line, stamp, payload)
-        shown = text(payload.get("summary")) or text(payload.get("content"))
-        if shown:
-            step.reasoning.append(shown)
+        text = text_of(payload.get("summary")) or text_of(payload.get("content"))
+        if text:
+            step.reasoning.append(text)
 
     def _add_call(
         self, line: int, stamp: Any, payload: dict[str, Any], arguments: dict[str, Any]
-    ) -> CallDraft:
-        name = string(payload.get("name")) or str(payload.get("type"))
+    ) -> CallBuilder:
+        name = as_string(payload.get("name")) or str(payload.get("type"))
         step = self._step(line, stamp, payload)
-        call = self.run.call(step, string(payload.get("call_id")), name, arguments, line)
+        call = self.run.add_call(step, as_string(payload.get("call_id")), name, arguments, line)
         if name == "read_file" and call.fields.get("start"):
             call.fields["start"] = max(1, call.fields["start"] - 1)
         return call
@@ -223,7 +246,7 @@ class _Thread:
         arguments = _arguments(payload.get("arguments"))
         call = self._add_call(line, stamp, payload, arguments)
         polled = self._running.get(str(arguments.get("session_id")))
-        if call.fields["action"] == "poll" and polled is not None:
+        if call.action == "poll" and polled is not None:
             call.fields["command"] = polled.fields.get("command")
             call.fields["workdir"] = polled.fields.get("workdir")
 
@@ -231,7 +254,7 @@ class _Thread:
         self._add_call(line, stamp, payload, {"input": payload.get("input")})
 
     def _local_shell(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        action = record(payload.get("action"))
+        action = as_dict(payload.get("action"))
         self._add_call(line, stamp, {**payload, "name": "local_shell"}, action)
 
     def _hosted_call(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
@@ -242,7 +265,7 @@ class _Thread:
         self._open = None
         call = self.run.find_call(payload.get("call_id"))
         if call is not None:
-            call.result = Result(text="", line=line, ok=payload.get("status") == "completed")
+            call.result = ToolResult(text="", line=line, ok=payload.get("status") == "completed")
 
     def _output(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         self._open = None
@@ -251,11 +274,11 @@ class _Thread:
             self.run.skipped["response_item/output without call"] += 1
             return
         earlier = call.result
-        call.result, running = read_output(text(payload.get("output")), line)
-        if call.fields["action"] == "read":
-            call.result = numbered(call.result)
+        call.result, running = read_output(text_of(payload.get("output")), line)
+        if call.action == "read":
+            call.result = without_line_numbers(call.result)
         if earlier is not None and earlier.exit_code is not None:
-            call.result = patched(
+            call.result = replace(
                 call.result, exit_code=earlier.exit_code, ok=earlier.ok,
                 seconds=earlier.seconds or call.result.seconds,
             )  # fmt: skip
@@ -263,22 +286,22 @@ class _Thread:
             self._running.setdefault(running, call)
         self._finish_polled(call)
 
-    def _finish_polled(self, poll: CallDraft) -> None:
+    def _finish_polled(self, poll: CallBuilder) -> None:
         """The exit status that a poll brings is the status of the command it polls."""
-        if poll.fields["action"] != "poll" or poll.result is None or poll.result.exit_code is None:
+        if poll.action != "poll" or poll.result is None or poll.result.exit_code is None:
             return
         command = self._running.pop(str(poll.arguments.get("session_id")), None)
         if command is not None and command.result is not None:
-            command.result = patched(
+            command.result = replace(
                 command.result, exit_code=poll.result.exit_code, ok=poll.result.ok
             )
 
     def _event(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
         kind = payload.get("type")
         if kind == "token_count":
-            self._book(self.meter.token_count(record(payload.get("info"))))
+            self._book(self.meter.token_count(as_dict(payload.get("info"))))
         elif kind == "item_completed":
-            self._item(line, record(payload.get("item")))
+            self._item(line, as_dict(payload.get("item")))
         elif kind == "task_complete":
             self._task_complete(line, payload)
         elif kind == "turn_aborted":
@@ -292,22 +315,22 @@ class _Thread:
             return
         if item.get("type") == "CommandExecution":
             self._command_execution(line, call, item)
-        for child in rows(item.get("receiver_thread_ids"))[:1]:
+        for child in as_list(item.get("receiver_thread_ids"))[:1]:
             if item.get("tool") == "spawn_agent":
-                call.child = string(child)
+                call.sub_agent = as_string(child)
 
-    def _command_execution(self, line: int, call: CallDraft, item: dict[str, Any]) -> None:
+    def _command_execution(self, line: int, call: CallBuilder, item: dict[str, Any]) -> None:
         code = item.get("exit_code")
         if not isinstance(code, int):
             return
-        before = call.result or Result(text="", line=line)
-        call.result = patched(
+        before = call.result or ToolResult(text="", line=line)
+        call.result = replace(
             before, exit_code=code, ok=code == 0, seconds=_seconds(item) or before.seconds
         )
 
     def _task_complete(self, line: int, payload: dict[str, Any]) -> None:
         self._open, self.over = None, True
-        error = string(record(payload.get("error")).get("message"))
+        error = as_string(as_dict(payload.get("error")).get("message"))
         if error:
             self.run.warnings.append(f"line {line}: the agent ended with an error: {error[:200]}")
 
@@ -319,15 +342,15 @@ class _Thread:
             self._last.usage = usage
 
     def _compacted(self, line: int, stamp: Any, payload: dict[str, Any]) -> None:
-        summary = string(payload.get("message")) or ""
+        summary = as_string(payload.get("message")) or ""
         last, self._open = self._last, None
-        said = "\n".join(last.said) if last else ""
+        said = "\n".join(last.texts) if last else ""
         if last and said and not last.calls and summary.endswith(said):
-            self.run.drop(last)
+            self.run.remove_step(last)
             self._last = None
-        self.run.compacted(self._name)
+        self.run.add_compaction(self._name)
         if summary:
-            self.run.message(self._name, "summary", summary, line)
+            self.run.add_message(self._name, "summary", summary, line)
 
     _items: ClassVar = {
         "message": _message,
@@ -359,14 +382,14 @@ def _arguments(given: Any) -> dict[str, Any]:
     if not isinstance(given, str):
         return {}
     try:
-        return record(orjson.loads(given))
+        return as_dict(orjson.loads(given))
     except orjson.JSONDecodeError:
         return {"input": given}
 
 
 def _seconds(item: dict[str, Any]) -> float | None:
-    duration = record(item.get("duration"))
-    whole, nanos = number(duration.get("secs")), number(duration.get("nanos"))
+    duration = as_dict(item.get("duration"))
+    whole, nanos = as_number(duration.get("secs")), as_number(duration.get("nanos"))
     if whole is None:
         return None
     return whole + (nanos or 0.0) / 1e9

@@ -8,7 +8,7 @@ from typing import Any
 
 from skilljuror.models.trajectory import Usage
 from skilljuror.parsers.assembly.builders import total_usage
-from skilljuror.parsers.raw_logs.coercion import count, record, rest
+from skilljuror.parsers.raw_logs.coercion import as_count, as_dict, remainder
 
 _FIELDS = (
     "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens",
@@ -37,13 +37,13 @@ class UsageMeter:
         response = str(payload.get("response_id") or len(self._records))
         if response in self._records:
             return None
-        usage = _usage(_counts(record(payload.get("usage"))))
+        usage = _usage(_counts(as_dict(payload.get("usage"))))
         self._records[response] = usage
         return usage
 
     def token_count(self, info: dict[str, Any]) -> Usage | None:
         """Book a token_count event; None for a repeated total and where records are kept."""
-        total = _counts(record(info.get("total_token_usage")))
+        total = _counts(as_dict(info.get("total_token_usage")))
         if self._records or total[0] is None or total == self._before:
             return None
         change = self._change(total, info)
@@ -61,19 +61,19 @@ class UsageMeter:
         changes: list[int | None] = []
         for now, before in zip(total, self._before, strict=True):
             if now is not None and now < (before or 0):
-                return _counts(record(info.get("last_token_usage")))
+                return _counts(as_dict(info.get("last_token_usage")))
             changes.append(None if now is None else now - (before or 0))
         return tuple(changes)
 
 
 def _counts(usage: dict[str, Any]) -> Counts:
-    return tuple(map(count, map(usage.get, _FIELDS)))
+    return tuple(map(as_count, map(usage.get, _FIELDS)))
 
 
 def _usage(counts: Counts) -> Usage:
     total, cached, written, output, reasoning = counts
     return Usage(
-        input=rest(total, cached, written),
+        input=remainder(total, cached, written),
         cache_write=written,
         cache_read=cached,
         output=output,

@@ -3,11 +3,11 @@
 import re
 
 import orjson
+from msgspec.structs import replace
 
-from skilljuror.models.trajectory import Result
-from skilljuror.parsers.assembly.builders import patched
-from skilljuror.parsers.assembly.line_numbers import strip_numbers
-from skilljuror.parsers.raw_logs.coercion import number, record, rows, string
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.line_numbers import strip_line_numbers
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_number, as_string
 
 _FRAME = re.compile(
     r"Chunk ID: \w+\nWall time: (?P<wall>\d{1,9}(?:\.\d{1,20})?) seconds?\n"
@@ -32,55 +32,55 @@ _PIECES = '[{"type":"text"'
 """How the answer of another server's tool begins."""
 
 
-def read_output(shown: str, line: int) -> tuple[Result, str | None]:
+def read_output(text: str, line: int) -> tuple[ToolResult, str | None]:
     """(the result, the session id of a command that is still running)."""
-    if shown.startswith(_OLDER):
-        older = _older(shown, line)
+    if text.startswith(_OLDER):
+        older = _older(text, line)
         if older is not None:
             return older, None
-    frame = _FRAME.match(shown) or _PATCH_FRAME.match(shown)
+    frame = _FRAME.match(text) or _PATCH_FRAME.match(text)
     if frame is None:
-        ok = False if shown.startswith(_FAILURES) else None
-        return Result(text=shown, line=line, ok=ok), None
+        ok = False if text.startswith(_FAILURES) else None
+        return ToolResult(text=text, line=line, ok=ok), None
     wall, code = frame.group("wall", "code")
     exit_code = None if code is None else int(code)
-    result = Result(
-        text=shown,
+    result = ToolResult(
+        text=text,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
-        clean=_served(shown[frame.end() :]),
+        clean=_served(text[frame.end() :]),
         seconds=float(wall),
     )
     return result, frame["running"] if frame.re is _FRAME else None
 
 
-def numbered(result: Result) -> Result:
+def without_line_numbers(result: ToolResult) -> ToolResult:
     """The result of a tool that prints a number before every line of a file."""
-    found = strip_numbers(result.text)
+    found = strip_line_numbers(result.text)
     if found is None:
         return result
-    return patched(result, clean=found[0], first_line=found[1], ok=True)
+    return replace(result, clean=found[0], first_line=found[1], ok=True)
 
 
-def _older(shown: str, line: int) -> Result | None:
+def _older(text: str, line: int) -> ToolResult | None:
     """The object with output and exit code that older versions wrote; None for anything else."""
     try:
-        found = record(orjson.loads(shown))
+        found = as_dict(orjson.loads(text))
     except orjson.JSONDecodeError:
         return None
-    text, facts = found.get("output"), record(found.get("metadata"))
-    if not isinstance(text, str):
+    output, facts = found.get("output"), as_dict(found.get("metadata"))
+    if not isinstance(output, str):
         return None
     code = facts.get("exit_code")
     exit_code = code if isinstance(code, int) else None
-    return Result(
-        text=shown,
+    return ToolResult(
+        text=text,
         line=line,
         exit_code=exit_code,
         ok=None if exit_code is None else exit_code == 0,
-        clean=text,
-        seconds=number(facts.get("duration_seconds")),
+        clean=output,
+        seconds=as_number(facts.get("duration_seconds")),
     )
 
 
@@ -89,8 +89,8 @@ def _served(text: str) -> str:
     if not text[:60].replace(" ", "").startswith(_PIECES):
         return text
     try:
-        pieces = rows(orjson.loads(text))
+        pieces = as_list(orjson.loads(text))
     except orjson.JSONDecodeError:
         return text
-    texts = [string(record(piece).get("text")) for piece in pieces]
+    texts = [as_string(as_dict(piece).get("text")) for piece in pieces]
     return "\n".join(one for one in texts if one is not None)

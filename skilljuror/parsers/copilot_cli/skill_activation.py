@@ -5,8 +5,8 @@ import re
 from collections import Counter
 from typing import Any
 
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft
-from skilljuror.parsers.raw_logs.coercion import string
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
+from skilljuror.parsers.raw_logs.coercion import as_string
 
 _CONTEXT = re.compile(
     r"<skill-context name=\"(?P<name>[^\"\n]{1,200})\">\n?(?P<text>.*?)(?:\n?</skill-context>|\Z)",
@@ -23,9 +23,9 @@ class CopilotSkills:
     """Tells one activation from the records that speak of it: `skill.invoked` with the body, and a
     user message that wraps the same body in `<skill-context>`, in either order."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
-        self._waiting: list[CallDraft] = []
+        self._waiting: list[CallBuilder] = []
         """Calls of the skill tool whose skill has not come yet."""
         self._ahead: Counter[str] = Counter()
         """Skill -> invocations told by a record (above 0) or by a wrapped text (below 0) alone."""
@@ -34,47 +34,50 @@ class CopilotSkills:
         self._typed: tuple[int, str] | None = None
         """(line, skill) of the latest slash command."""
 
-    def called(self, call: CallDraft) -> None:
+    def add_call(self, call: CallBuilder) -> None:
         """The skill tool was called."""
         self._waiting.append(call)
 
-    def invoked(self, line: int, data: dict[str, Any]) -> None:
+    def add_invocation(self, line: int, data: dict[str, Any]) -> None:
         """A record of an invocation; without a body the wrapped text is still to come."""
-        name = string(data.get("name")) or string(data.get("skillName"))
+        name = as_string(data.get("name")) or as_string(data.get("skillName"))
         if name is None:
             return
-        shown = string(data.get("content")) or self._texts.get(name)
+        text = as_string(data.get("content")) or self._texts.get(name)
         if self._ahead[name] < 0:
             self._ahead[name] += 1
-        elif shown:
+        elif text:
             self._ahead[name] += 1
-            path = string(data.get("path")) or ""
-            self._deliver(line, name, shown, path.rpartition("/")[0] or None)
+            path = as_string(data.get("path")) or ""
+            self._deliver(line, name, text, path.rpartition("/")[0] or None)
 
-    def prompt(self, line: int, shown: str, typed: str) -> str | None:
+    def add_user_message(self, line: int, text: str, typed: str) -> str | None:
         """What is left of a user message when the skills that it wraps are taken out: the words
         that were typed, or None where there were none."""
         slash = _SLASH.match(typed)
         if slash:
             self._typed = (line, slash["name"])
-        if "<skill-context name=" not in shown:
-            return shown
-        for found in _CONTEXT.finditer(shown):
-            self._wrapped(line, found["name"], found["text"])
+        if "<skill-context name=" not in text:
+            return text
+        for match in _CONTEXT.finditer(text):
+            self._wrapped(line, match["name"], match["text"])
         return typed if typed.strip() and "<skill-context name=" not in typed else None
 
-    def _wrapped(self, line: int, name: str, shown: str) -> None:
-        prefix = _PREFIX.match(shown)
-        text = shown[prefix.end() :] if prefix else shown
+    def _wrapped(self, line: int, name: str, text: str) -> None:
+        prefix = _PREFIX.match(text)
         if self._ahead[name] > 0:
             self._ahead[name] -= 1
             return
         self._ahead[name] -= 1
-        self._deliver(line, name, text, prefix["base"].strip() if prefix else None)
+        if prefix:
+            self._deliver(line, name, text[prefix.end() :], prefix["base"].strip())
+        else:
+            self._deliver(line, name, text, None)
 
-    def _deliver(self, line: int, name: str, shown: str, base: str | None) -> None:
-        self._texts[name] = shown
-        call = next((one for one in reversed(self._waiting) if _called(one) == _tail(name)), None)
+    def _deliver(self, line: int, name: str, text: str, base: str | None) -> None:
+        self._texts[name] = text
+        waiting = (call for call in reversed(self._waiting) if _skill_called(call) == _tail(name))
+        call = next(waiting, None)
         if call is not None:
             self._waiting.remove(call)
         slash = self._typed if call is None and self._typed else None
@@ -82,14 +85,14 @@ class CopilotSkills:
             slash = None
         self._typed = None if slash else self._typed
         if base and base.rpartition("/")[2] == _tail(name):
-            self.run.root(base.rpartition("/")[0])
-        self.run.message(
-            MAIN, "skill_body", shown, line, skill=name, path=base,
+            self.run.add_skill_root(base.rpartition("/")[0])
+        self.run.add_message(
+            MAIN, "skill_body", text, line, skill=name, path=base,
             call_id=call.call_id if call else None, command_line=slash[0] if slash else None,
         )  # fmt: skip
 
 
-def _called(call: CallDraft) -> str:
+def _skill_called(call: CallBuilder) -> str:
     return _tail(call.fields.get("skill") or "")
 
 

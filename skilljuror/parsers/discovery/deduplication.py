@@ -10,7 +10,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from skilljuror.models.trajectory import Step, Trajectory
-from skilljuror.parsers import FORMATS
+from skilljuror.parsers.base import LogKind
 from skilljuror.parsers.read import parser
 
 _DIGEST = 8
@@ -25,8 +25,8 @@ class Capture(Struct, frozen=True):
     """Key of the run as the log gives it."""
     session: str
     """Session id that several captures share; the trajectory's key where there is none."""
-    native: int
-    """Precedence: 0 native session, 1 native stream, 2 interchange."""
+    kind: LogKind
+    """What the log is to its agent."""
     steps: int
     """Steps of all agents."""
     chain: tuple[bytes, ...]
@@ -34,7 +34,7 @@ class Capture(Struct, frozen=True):
     equal before it."""
 
 
-class Choice(Struct, frozen=True):
+class CaptureDecision(Struct, frozen=True):
     """What becomes of a capture."""
 
     capture: Capture
@@ -57,58 +57,60 @@ class Choice(Struct, frozen=True):
         return f"{self.capture.trajectory}~{self.branch}"
 
 
-def capture(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
+def capture_of(source: str, trajectory: Trajectory, *, alone: bool = False) -> Capture:
     """The light key of a parsed run; of one that no other can be a capture of (`alone`) there is
     nothing to compare, and its chain stays empty."""
     return Capture(
         source=source,
         trajectory=trajectory.trajectory,
         session=trajectory.session or trajectory.trajectory,
-        native=_precedence(trajectory.format),
+        kind=parser(trajectory.format).kind,
         steps=len(trajectory.steps),
         chain=() if alone else _chain(trajectory.steps_of("main")),
     )
 
 
-def choose(captures: Iterable[Capture]) -> list[Choice]:
-    """One choice per capture, in the order given.
+def deduplicate(captures: Iterable[Capture]) -> list[CaptureDecision]:
+    """One decision per capture, in the order given.
 
     Among the captures of one session the most native kind wins; within it a capture that
     is a prefix of another gives way to it; captures that diverge are all kept, as branches.
     """
     given = list(captures)
     sessions: dict[str, list[int]] = {}
-    for index, one in enumerate(given):
-        sessions.setdefault(one.session, []).append(index)
-    choices: dict[int, Choice] = {}
+    for index, capture in enumerate(given):
+        sessions.setdefault(capture.session, []).append(index)
+    decisions: dict[int, CaptureDecision] = {}
     for group in sessions.values():
-        choices.update(_choose_among(given, group))
-    return [choices[index] for index in range(len(given))]
+        decisions.update(_decide(given, group))
+    return [decisions[index] for index in range(len(given))]
 
 
-def _choose_among(given: list[Capture], group: list[int]) -> dict[int, Choice]:
-    best = min(given[index].native for index in group)
-    native = [index for index in group if given[index].native == best]
+def _decide(given: list[Capture], group: list[int]) -> dict[int, CaptureDecision]:
+    best = min(given[index].kind for index in group)
+    native = [index for index in group if given[index].kind == best]
     longest = sorted(native, key=lambda index: _rank(given[index]))
     kept: list[int] = []
-    choices: dict[int, Choice] = {}
+    decisions: dict[int, CaptureDecision] = {}
     for index in longest:
         winner = next((other for other in kept if _is_prefix(given[index], given[other])), None)
         if winner is None:
             kept.append(index)
         else:
-            choices[index] = _lost(given, index, winner, "another capture of the run holds it")
+            decisions[index] = _lost(given, index, winner, "another capture of the run holds it")
     for index in kept:
-        choices[index] = Choice(given[index], kept=True, branch=_branch(given, index, kept))
+        decisions[index] = CaptureDecision(
+            given[index], kept=True, branch=_branch(given, index, kept)
+        )
     for index in group:
-        if index not in choices:
-            choices[index] = _lost(given, index, kept[0], "a more native log of the run was read")
-    return choices
+        if index not in decisions:
+            decisions[index] = _lost(given, index, kept[0], "a more native log of the run was read")
+    return decisions
 
 
-def _rank(one: Capture) -> tuple[int, int, str]:
+def _rank(capture: Capture) -> tuple[int, int, str]:
     """Longest first; of equals the one with more sub-agent steps, then the first path."""
-    return (-len(one.chain), -one.steps, one.source)
+    return (-len(capture.chain), -capture.steps, capture.source)
 
 
 def _is_prefix(short: Capture, long: Capture) -> bool:
@@ -116,8 +118,8 @@ def _is_prefix(short: Capture, long: Capture) -> bool:
     return not short.chain or short.chain[-1] == long.chain[len(short.chain) - 1]
 
 
-def _lost(given: list[Capture], index: int, winner: int, reason: str) -> Choice:
-    return Choice(given[index], kept=False, winner=given[winner].source, reason=reason)
+def _lost(given: list[Capture], index: int, winner: int, reason: str) -> CaptureDecision:
+    return CaptureDecision(given[index], kept=False, winner=given[winner].source, reason=reason)
 
 
 def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
@@ -125,10 +127,6 @@ def _branch(given: list[Capture], index: int, kept: list[int]) -> str | None:
     if index == kept[0] or not given[index].chain:
         return None
     return given[index].chain[-1].hex()[:8]
-
-
-def _precedence(format: str) -> int:
-    return parser(format).native if format in FORMATS else 0
 
 
 def _chain(steps: Iterable[Step]) -> tuple[bytes, ...]:

@@ -1,4 +1,4 @@
-"""Joining the files of one run: every child is read with the nearest head of its family."""
+"""Joining the files of one session: every child is read with the nearest head of its session."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -6,296 +6,196 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from skilljuror.parsers.atif.continuations import continuation
-from skilljuror.parsers.base import Found, Kin, Source
-from skilljuror.parsers.claude_code.session import session_record
-from skilljuror.parsers.codex.rollout import parent_thread, session_meta
-from skilljuror.parsers.opencode import session_info
-from skilljuror.parsers.raw_logs.coercion import string
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.base import FoundSource, SessionLink, Source
+from skilljuror.parsers.read import parser
 
-Identify = Callable[[Path], Found]
+Identify = Callable[[Path], FoundSource]
 """Looks at a file that nobody asked for."""
 
-Member = tuple[int, Kin]
-"""(index into the found sources, kinship)."""
+Member = tuple[int, SessionLink]
+"""(index into the sources, its place in its session)."""
+
+Heads = dict[tuple[str | None, str], list[int]]
+"""(format, session) -> indices of the heads of the session; copies of it are several."""
+
+_SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
 
 
-def join_families(found: list[Found], identify: Identify) -> list[Found]:
+def session_in_head(source: Source) -> str | None:
+    """The first session that the first bytes of a source name, whatever its format."""
+    match = _SESSION.search(source.head)
+    return match[1].decode("utf-8", "replace") if match else None
+
+
+def join_session_files(sources: list[FoundSource], identify: Identify) -> list[FoundSource]:
     """Attach children to heads as siblings. A child without its head stands alone.
 
-    A file that the caller named brings its kin from the disk beside it.
+    A file that the caller named brings those of its session from the disk beside it.
     """
-    members = _members(found)
-    roots = _roots(kin for _, kin in members)
-    heads = _heads(found, members)
+    members = _members(sources)
+    parents = _parents(link for _, link in members)
+    heads = _heads(sources, members)
     joined: dict[int, dict[str, Path]] = {index: {} for group in heads.values() for index in group}
-    taken: set[int] = _join_moved(found, heads, joined)
-    for index, kin in members:
-        group = heads.get((found[index].format, _root(kin.session, roots)))
-        if kin.member is None or not group:
+    taken = _join_parts(sources, dict(members), heads, joined)
+    for index, link in members:
+        group = heads.get((sources[index].format, _root(link.session, parents)))
+        if link.child is None or not group:
             continue
-        path = found[index].source.path
-        _add(joined[_nearest(found, group, path)], kin.member, path)
+        path = sources[index].source.path
+        _add(joined[_nearest(sources, group, path)], link.child, path)
         taken.add(index)
-    named = {one.source.path.resolve(): index for index, one in enumerate(found) if one.named}
+    named = {
+        found.source.path.resolve(): index for index, found in enumerate(sources) if found.named
+    }
     for index, children in joined.items():
-        if found[index].named and index not in taken:
-            _add_near(found[index], children, identify)
+        if sources[index].named and index not in taken:
+            _add_neighbours(sources[index], children, identify)
             inside = {named.get(path.resolve(), index) for path in children.values()}
             taken |= inside - {index}
     return [
-        _with_siblings(one, joined.get(index, {}))
-        for index, one in enumerate(found)
+        _with_siblings(found, joined.get(index, {}))
+        for index, found in enumerate(sources)
         if index not in taken
     ]
 
 
-def _members(found: list[Found]) -> list[Member]:
-    """The kinship of each; a head that another file says it goes on in is that one's child."""
-    kin = {index: one.kin for index, one in enumerate(found) if one.kin is not None}
-    heads = {found[index].source.path: index for index, one in kin.items() if one.member is None}
-    roots = _roots(kin.values())
-    for index, one in list(kin.items()):
-        other = heads.get(one.goes_on) if one.goes_on else None
-        if other is None or found[other].format != found[index].format:
+def _members(sources: list[FoundSource]) -> list[Member]:
+    """The place of each in its session; a head that another file says it goes on in is that one's
+    child."""
+    links = {index: found.link for index, found in enumerate(sources) if found.link is not None}
+    heads = {sources[index].source.path: index for index, link in links.items() if not link.child}
+    parents = _parents(links.values())
+    for index, link in list(links.items()):
+        following = heads.get(link.continuation) if link.continuation else None
+        if following is None or sources[following].format != sources[index].format:
             continue
-        own = kin[other].session
-        if _root(one.session, roots) == own:
+        own = links[following].session
+        if _root(link.session, parents) == own:
             continue
-        kin[other] = replace(kin[other], session=one.session, member=own)
-        roots[own] = one.session
-        del heads[found[other].source.path]
-    return list(kin.items())
+        links[following] = replace(links[following], session=link.session, child=own)
+        parents[own] = link.session
+        del heads[sources[following].source.path]
+    return list(links.items())
 
 
-def _heads(
-    found: list[Found], members: Iterable[Member]
-) -> dict[tuple[str | None, str], list[int]]:
-    """Heads by format and session; copies of one session are several heads."""
-    heads: dict[tuple[str | None, str], list[int]] = {}
-    for index, kin in members:
-        if kin.member is None:
-            heads.setdefault((found[index].format, kin.session), []).append(index)
+def _heads(sources: list[FoundSource], members: Iterable[Member]) -> Heads:
+    heads: Heads = {}
+    for index, link in members:
+        if link.child is None:
+            heads.setdefault((sources[index].format, link.session), []).append(index)
     return heads
 
 
-def _join_moved(
-    found: list[Found],
-    heads: dict[tuple[str | None, str], list[int]],
+def _join_parts(
+    sources: list[FoundSource],
+    links: dict[int, SessionLink],
+    heads: Heads,
     joined: dict[int, dict[str, Path]],
 ) -> set[int]:
-    """A Claude session goes on in another project folder when its agent changes directory."""
+    """Attach heads that are parts of one conversation to the first of them; those attached."""
     taken: set[int] = set()
-    for (format, session), group in heads.items():
-        if format != "claude-session" or len(group) < 2:
-            continue
+    for group in heads.values():
         first: dict[Path, int] = {}
         for index in group:
-            path = found[index].source.path
-            if path.stem != session:
-                continue
-            head = first.setdefault(path.parent.parent, index)
+            below = links[index].parts_below
+            head = index if below is None else first.setdefault(below, index)
             if head != index:
+                path = sources[index].source.path
                 joined[head][str(path)] = path
                 taken.add(index)
         group[:] = [index for index in group if index not in taken]
     return taken
 
 
-def _roots(members: Iterable[Kin]) -> dict[str, str]:
-    return {kin.member: kin.session for kin in members if kin.member}
+def _parents(links: Iterable[SessionLink]) -> dict[str, str]:
+    """Key of a child -> key of the session that it is read with."""
+    return {link.child: link.session for link in links if link.child}
 
 
-def _root(session: str, roots: dict[str, str]) -> str:
+def _root(session: str, parents: dict[str, str]) -> str:
     """The head's key: a child of a child names its parent, not the head."""
-    for _ in range(len(roots)):
-        if roots.get(session, session) == session:
+    for _ in range(len(parents)):
+        if parents.get(session, session) == session:
             break
-        session = roots[session]
+        session = parents[session]
     return session
 
 
-def _nearest(found: list[Found], group: list[int], path: Path) -> int:
+def _nearest(sources: list[FoundSource], group: list[int], path: Path) -> int:
     """The head that shares the longest path with a child; the first one of equals."""
-    return max(group, key=lambda index: (_shared(found[index].source.path, path), -index))
+    return max(group, key=lambda index: (_shared(sources[index].source.path, path), -index))
 
 
-def _shared(one: Path, other: Path) -> int:
+def _shared(path: Path, other: Path) -> int:
+    """How many parts two paths have in common."""
     same = 0
-    for left, right in zip(one.parts, other.parts, strict=False):
+    for left, right in zip(path.parts, other.parts, strict=False):
         if left != right:
             break
         same += 1
     return same
 
 
-def _add(children: dict[str, Path], member: str, path: Path) -> None:
+def _add(children: dict[str, Path], child: str, path: Path) -> None:
     """Of two captures of one child the longer one is read."""
-    before = children.get(member)
+    before = children.get(child)
     if before is None or path.stat().st_size > before.stat().st_size:
-        children[member] = path
+        children[child] = path
 
 
-def _add_near(head: Found, children: dict[str, Path], identify: Identify) -> None:
-    """Add kin of a named file that lie beside it."""
-    kin = head.kin
-    if kin is None or head.format is None:
+def _add_neighbours(head: FoundSource, children: dict[str, Path], identify: Identify) -> None:
+    """Add files of the session of a named head that lie beside it."""
+    link = head.link
+    if link is None or head.format is None:
         return
-    near = [head, *_near(head, head.format, identify)]
+    near = [head, *_neighbours(head, head.format, identify)]
     members = _members(near)
-    roots = _roots(relation for _, relation in members)
-    roots.pop(kin.session, None)  # what was named stays a head, whoever goes on in it
-    for index, relation in members:
+    parents = _parents(other for _, other in members)
+    parents.pop(link.session, None)  # what was named stays a head, whoever goes on in it
+    for index, other in members:
         path = near[index].source.path
-        if index == 0 or _root(relation.session, roots) != kin.session:
+        if index == 0 or _root(other.session, parents) != link.session:
             continue
-        if relation.member is not None:
-            _add(children, relation.member, path)
-        elif head.format == "claude-session" and path.stem == kin.session:
+        if other.child is not None:
+            _add(children, other.child, path)
+        elif other.parts_below is not None and other.parts_below == link.parts_below:
             children[str(path)] = path
 
 
-def _near(head: Found, format: str, identify: Identify) -> Iterator[Found]:
+def _neighbours(head: FoundSource, format: str, identify: Identify) -> Iterator[FoundSource]:
     """Files of a format near a named one, and near those that it goes on in."""
     seen = {head.source.path}
-    waiting = [(head, neighbours(format, head.source.path))]
+    waiting = [(head, _candidates(format, head.source.path))]
     while waiting:
-        one, beside = waiting.pop()
-        following = _following(one)
-        for path in [*following, *beside]:
+        found, near = waiting.pop()
+        following = _continuation(found)
+        for path in [*following, *near]:
             if path in seen:
                 continue
             seen.add(path)
             other = identify(path)
             if other.format == format:
                 yield other
-                more = neighbours(format, path) if path in following else []
-                waiting.append((other, more))
+                waiting.append((other, _candidates(format, path) if path in following else []))
 
 
-def _following(one: Found) -> list[Path]:
+def _candidates(format: str, path: Path) -> list[Path]:
+    """The neighbours of a file that are files themselves."""
+    near = {other for other in parser(format).neighbours(path) if other != path}
+    return sorted(other for other in near if other.is_file() and not other.is_symlink())
+
+
+def _continuation(found: FoundSource) -> list[Path]:
     """The file that one says it goes on in, where it is there, and no link out of the folder."""
-    path = one.kin.goes_on if one.kin else None
+    path = found.link.continuation if found.link else None
     if path is None or not path.is_file() or path.is_symlink():
         return []
-    inside = path.resolve().is_relative_to(one.source.path.parent.resolve())
+    inside = path.resolve().is_relative_to(found.source.path.parent.resolve())
     return [path] if inside else []
 
 
-def _with_siblings(one: Found, children: dict[str, Path]) -> Found:
+def _with_siblings(found: FoundSource, children: dict[str, Path]) -> FoundSource:
     if not children:
-        return one
-    return replace(one, source=replace(one.source, siblings=tuple(sorted(children.values()))))
-
-
-_SESSION = re.compile(rb'"(?:session_id|sessionId|thread_id)"\s*:\s*"([^"]{8,80})"')
-_PART = re.compile(r"^(.+)\.(?:cont-\d+|summarization-\d+-\w+)$")
-
-
-def kin_of(format: str, source: Source) -> Kin | None:
-    """The kinship of a source; None for formats whose runs are single files."""
-    finder = _FINDERS.get(format)
-    return finder(source) if finder else None
-
-
-def session_of(format: str, source: Source, kin: Kin | None) -> str | None:
-    """The session that the first bytes of a source name, which is of that kin."""
-    if kin is not None and format != "atif":
-        return kin.session
-    match = _SESSION.search(source.head)
-    return match[1].decode("utf-8", "replace") if match else None
-
-
-def neighbours(format: str, path: Path) -> list[Path]:
-    """Files that may be kin of a file that was named alone; they need not be."""
-    found = {
-        near
-        for up, pattern in _NEIGHBOURS.get(format, ())
-        for folder in path.parents[up : up + 1]
-        for near in folder.glob(pattern.format(stem=_escaped(path.stem)))
-        if near != path and near.is_file() and not near.is_symlink()
-    }
-    return sorted(found)
-
-
-def _escaped(stem: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", stem)
-
-
-_NEIGHBOURS = {
-    "claude-session": (
-        (0, "{stem}/subagents/**/*.jsonl"),
-        (0, "agent-*.jsonl"),
-        (1, "*/{stem}.jsonl"),
-    ),
-    "codex-rollout": ((0, "rollout-*.jsonl"),),
-    "gemini-chat": ((0, "*/*.json*"),),
-    "openhands": ((0, "[0-9]*.json"),),
-    "opencode": ((0, "*.json"),),
-    "atif": ((0, "{stem}.*.json"),),
-}
-"""format -> (how many folders up, pattern below it)."""
-
-
-def _claude(source: Source) -> Kin | None:
-    entry = session_record(source.head)
-    session = string(entry.get("sessionId"))
-    if session is None:
-        return None
-    sidechain = entry.get("isSidechain") is True
-    return Kin(session, string(entry.get("agentId")) if sidechain else None)
-
-
-def _codex(source: Source) -> Kin | None:
-    meta = session_meta(source.head)
-    thread = string(meta.get("id"))
-    if thread is None:
-        return None
-    parent = parent_thread(meta)
-    if parent is None:
-        return Kin(thread)
-    return Kin(string(meta.get("session_id")) or parent, thread)
-
-
-def _gemini(source: Source) -> Kin | None:
-    first = peek(source.head).first
-    session = string(first.get("sessionId"))
-    if session is None:
-        return None
-    if first.get("kind") == "subagent":
-        return Kin(source.path.parent.name, session)
-    return Kin(session)
-
-
-def _atif(source: Source) -> Kin | None:
-    match = _PART.match(source.path.stem)
-    stem = match[1] if match else source.path.stem
-    member = source.path.stem if match else None
-    return Kin(str(source.path.parent / stem), member, continuation(source.path))
-
-
-def _openhands(source: Source) -> Kin | None:
-    """A folder of one event per file, named by number."""
-    path = source.path
-    if path.parent.name != "events" or not path.stem.isdecimal():
-        return None
-    return Kin(str(path.parent), None if path.stem == "0" else path.stem)
-
-
-def _opencode(source: Source) -> Kin | None:
-    info = session_info(source.head)
-    session, parent = string(info.get("id")), string(info.get("parentID"))
-    if session is None:
-        return None
-    return Kin(parent, session) if parent else Kin(session)
-
-
-_FINDERS = {
-    "openhands": _openhands,
-    "opencode": _opencode,
-    "claude-session": _claude,
-    "codex-rollout": _codex,
-    "gemini-chat": _gemini,
-    "atif": _atif,
-}
+        return found
+    siblings = tuple(sorted(children.values()))
+    return replace(found, source=replace(found.source, siblings=siblings))

@@ -3,17 +3,17 @@
 from typing import Any
 
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import record, rows, string
-from skilljuror.parsers.raw_logs.file_head import peek
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
 _ZIP = b"PK\x03\x04"
 
 
-def name_unread(source: Source) -> str | None:
+def unsupported_kind(source: Source) -> str | None:
     """What a file is that no format reads; None when it is not known either."""
     if source.head.startswith(_ZIP) and source.path.suffix == ".eval":
         return "Inspect .eval log"
-    first = peek(source.head).first
+    first = parse_head(source.head).first
     for name, is_one in _KINDS.items():
         if first and is_one(first):
             return name
@@ -25,13 +25,13 @@ def _is_pi(first: dict[str, Any]) -> bool:
 
 
 def _is_swe_agent(first: dict[str, Any]) -> bool:
-    history = rows(first.get("history"))
-    told = bool(history) and "agent" in record(history[0])
-    return {"trajectory", "environment"} <= set(first) or told
+    history = as_list(first.get("history"))
+    names_agent = bool(history) and "agent" in as_dict(history[0])
+    return {"trajectory", "environment"} <= set(first) or names_agent
 
 
 def _is_benchflow(first: dict[str, Any]) -> bool:
-    acp = string(first.get("phase")) in {"agent", "verifier"} and "type" in first
+    acp = as_string(first.get("phase")) in {"agent", "verifier"} and "type" in first
     return acp or {"request", "response"} <= set(first)
 
 

@@ -21,15 +21,15 @@ from skilljuror.parsers.field_coverage.mutation import (
     Field,
     LogFile,
     Place,
+    changed_value,
     fields_of,
-    folded_name,
-    other,
-    put,
-    shape,
-    take_out,
+    folded_path,
+    remove_value,
+    set_value,
     value_at,
+    value_type,
 )
-from skilljuror.parsers.raw_logs.file_head import head_of
+from skilljuror.parsers.raw_logs.file_head import read_head
 from skilljuror.parsers.read import claims, read
 
 SAMPLE = 12
@@ -41,7 +41,7 @@ MAX_LINE = 256 << 10
 WHOLE = "(whole file)"
 """Path of a field that stands for a file that is no JSON, or another format's log."""
 
-How = Literal["end", "ahead", "out"]
+Change = Literal["end", "ahead", "out"]
 """Another value with the mark at its end, one with the mark ahead of it, or no value at all."""
 
 
@@ -56,7 +56,7 @@ class Occurrence(Struct, frozen=True, order=True):
     """Way down to it; empty for a whole file."""
 
 
-class Outcome(Struct, frozen=True):
+class ParseOutcome(Struct, frozen=True):
     """What finding and parsing gave."""
 
     runs: tuple[Trajectory, ...]
@@ -76,7 +76,7 @@ class Outcome(Struct, frozen=True):
         """How much was read: values that are there, and characters of text."""
         values = characters = 0
         for _, _, value in fields_of(orjson.loads(self.told())):
-            values += shape(value) not in EMPTY
+            values += value_type(value) not in EMPTY
             characters += len(value) if isinstance(value, str) else 0
         return values, characters
 
@@ -90,25 +90,20 @@ class CopiedLog:
         files = files_of(source)
         base = _base(source, files)
         self.files = [LogFile(folder / path.relative_to(base), path.read_bytes()) for path in files]
-        self.source = Source(
-            folder / source.path.relative_to(base),
-            siblings=tuple(folder / path.relative_to(base) for path in source.siblings),
-        )
+        self.path = folder / source.path.relative_to(base)
         self._is_folder = source.path.is_dir()
         self._dirty: set[int] = set()
         self._write(range(len(self.files)))
         self._whole = [self._is_whole(file) for file in self.files]
-        self._direct = not any(one.format == format for one in discover([folder]))
-        """Whether the format was asked for where detection would not choose it."""
 
     def _is_whole(self, file: LogFile) -> bool:
         """Whether a file is tried as one: no JSON, or in a folder a log of another format."""
         if not self._is_folder:
             return not file.readable
-        return not file.readable or bool(claims(Source(file.path, head_of(file.path))))
+        return not file.readable or bool(claims(Source(file.path, read_head(file.path))))
 
     def _label(self, file: LogFile) -> str:
-        return folded_name(file.path.relative_to(self.source.path)) if self._is_folder else ""
+        return folded_path(file.path.relative_to(self.path)) if self._is_folder else ""
 
     def _write(self, numbers: Iterable[int]) -> None:
         for number in numbers:
@@ -141,29 +136,26 @@ class CopiedLog:
         """Some occurrences of every field that hold a value."""
         found: dict[Field, list[Occurrence]] = {}
         for field, where, value in self.values():
-            if shape(value) not in EMPTY:
+            if value_type(value) not in EMPTY:
                 held = found.setdefault(field, [])
                 if len(held) < SAMPLE:
                     held.append(where)
         return found
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ParseOutcome:
         """Find and parse the copy as it lies on the disk now."""
         problems: list[str] = []
         runs: list[Trajectory] = []
-        for source in self._found():
+        for found in discover([self.folder], formats=(self.format,)):
             try:
-                runs.extend(map(_comparable, read(source, self.format)))
+                runs.extend(
+                    map(_comparable, read(found.source, self.format)) if found.format else ()
+                )
             except TrajectoryError as error:
                 problems.append(error.message)
-        return Outcome(tuple(runs), tuple(problems))
+        return ParseOutcome(tuple(runs), tuple(problems))
 
-    def _found(self) -> list[Source]:
-        if self._direct:
-            return [self.source]
-        return [one.source for one in discover([self.folder]) if one.format == self.format]
-
-    def changed(self, places: Sequence[Occurrence], how: How) -> Outcome:
+    def changed(self, places: Sequence[Occurrence], how: Change) -> ParseOutcome:
         """The outcome with these values changed and all others as they were."""
         entries: dict[int, dict[int, list[Place]]] = {}
         for one in sorted(places):
@@ -175,7 +167,7 @@ class CopiedLog:
         return self.outcome()
 
 
-def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: How) -> None:
+def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: Change) -> None:
     changed: dict[int, bytes] = {}
     mark = 0
     for at, places in changes.items():
@@ -186,9 +178,11 @@ def _write_changed(file: LogFile, changes: dict[int, list[Place]], how: How) -> 
         for place in reversed(places):
             mark += 1
             if how == "out":
-                take_out(value, place)
+                remove_value(value, place)
             else:
-                put(value, place, other(value_at(value, place), mark, ahead=how == "ahead"))
+                set_value(
+                    value, place, changed_value(value_at(value, place), mark, ahead=how == "ahead")
+                )
         changed[at] = orjson.dumps(value)
     file.path.write_bytes(file.data(changed))
 

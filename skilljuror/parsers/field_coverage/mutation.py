@@ -144,14 +144,14 @@ def _folded(key: str) -> str:
     return key if _PLAIN_KEY.fullmatch(key) and not _CONTENT_KEY.fullmatch(key) else "*"
 
 
-def folded_name(path: Path) -> str:
+def folded_path(path: Path) -> str:
     """A relative path with what looks like a number or an id folded to `*`."""
     pieces = re.split(r"([/._-])", path.as_posix())
     plain = "".join("*" if _NUMBERED.fullmatch(piece) else piece for piece in pieces)
     return re.sub(r"\*([._T/-]+\*)+", "*", plain)
 
 
-def shape(value: Any) -> str:
+def value_type(value: Any) -> str:
     """The type of a value in one word or two, never the value."""
     if isinstance(value, str):
         return _shape_of_text(value)
@@ -177,7 +177,7 @@ def _shape_of_text(value: str) -> str:
     return "JSON text" if _decoded_text(value) is not None else "string"
 
 
-def other(value: Any, number: int, *, ahead: bool = False) -> Any:
+def changed_value(value: Any, number: int, *, ahead: bool = False) -> Any:
     """A value of the same type that is another one; `number` keeps several apart.
 
     A string gets a mark at its end, or `ahead` of it; a time is later by seconds, a JSON text
@@ -215,7 +215,7 @@ def _other_inside(inner: Any, number: int, ahead: bool) -> Any:
     """A JSON value with its first plain value changed, or with one more where it has none."""
     for _, _, place, leaf in _walk(inner, (), "", ()):
         if place and not isinstance(leaf, dict | list) and leaf is not None:
-            put(inner, place, other(leaf, number, ahead=ahead))
+            set_value(inner, place, changed_value(leaf, number, ahead=ahead))
             return inner
     return inner | {MARK: number} if isinstance(inner, dict) else [*inner, f"{MARK}{number}"]
 
@@ -227,12 +227,12 @@ def value_at(record: Any, place: Place) -> Any:
     return record
 
 
-def put(record: Any, place: Place, value: Any) -> None:
+def set_value(record: Any, place: Place, value: Any) -> None:
     """Replace one value of a record."""
     value_at(record, place[:-1])[place[-1]] = value
 
 
-def take_out(record: Any, place: Place) -> None:
+def remove_value(record: Any, place: Place) -> None:
     """Take one value out of a record. Of several items of one list take the last first."""
     del value_at(record, place[:-1])[place[-1]]
 

@@ -14,18 +14,17 @@ from typing import Literal
 from msgspec import Struct
 
 from skilljuror.errors import TrajectoryError, UsageError
-from skilljuror.parsers.base import Found, Source
+from skilljuror.parsers.base import Source
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.field_coverage.log_copy import (
     WHOLE,
+    Change,
     CopiedLog,
-    How,
     Occurrence,
-    Outcome,
+    ParseOutcome,
     files_of,
 )
-from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, shape
-from skilljuror.parsers.raw_logs.file_head import head_of
+from skilljuror.parsers.field_coverage.mutation import EMPTY, Field, value_type
 from skilljuror.parsers.read import parser
 
 Reading = Literal["observed", "routes", "ignored"]
@@ -96,23 +95,12 @@ def coverage(paths: Sequence[Path], format: str, seconds: float = SECONDS) -> Co
 
 
 def _sources(paths: Sequence[Path], format: str) -> list[Source]:
-    found = discover(paths)
-    sources = [one.source for one in found if _is_of(one, format)]
+    sources = [found.source for found in discover(paths, formats=(format,)) if found.format]
     if not sources:
-        others = sorted({one.format for one in found if one.format})
+        others = sorted({other.format for other in discover(paths) if other.format})
         there = f"what lies there is {', '.join(others)}" if others else "no format claims it"
         raise UsageError(f"no {format} log at {str(paths[0])!r}: {there}", file=str(paths[0]))
     return sources
-
-
-def _is_of(found: Found, format: str) -> bool:
-    """Whether a format reads a source: it claims it alone, or among others and was asked for."""
-    if found.format is not None:
-        return found.format == format
-    path = found.source.path
-    if not path.exists():
-        return False
-    return parser(format).sniff(Source(path, head_of(path) if path.is_file() else b""))
 
 
 class _Tried:
@@ -162,7 +150,7 @@ class _Survey:
             for field, _, value in log.values():
                 tried = self.fields.setdefault(field, _Tried())
                 tried.occurrences += 1
-                tried.shapes[shape(value)] += 1
+                tried.shapes[value_type(value)] += 1
             log.shorten()
             before = log.outcome()
             if before.problems:
@@ -213,13 +201,13 @@ def _told(field: Field, tried: _Tried) -> FieldCoverage:
 class _Experiment:
     """Changes a log and compares what comes out."""
 
-    def __init__(self, log: CopiedLog, before: Outcome) -> None:
+    def __init__(self, log: CopiedLog, before: ParseOutcome) -> None:
         self.log = log
         self.before = before
         self._told = before.told()
         self._weight = before.weight()
 
-    def reading(self, field: Field, places: list[Occurrence], how: How) -> Reading | None:
+    def reading(self, field: Field, places: list[Occurrence], how: Change) -> Reading | None:
         """What one field turns out to be by one kind of change; None without a difference."""
         whole = field.path == WHOLE
         after = self.log.changed(places, "out" if whole else how)
@@ -229,7 +217,7 @@ class _Experiment:
             return "observed"
         return "routes" if how == "out" else self._difference(after)
 
-    def readings(self, fields: Fields, how: How) -> dict[Field, Reading]:
+    def readings(self, fields: Fields, how: Change) -> dict[Field, Reading]:
         """The fields that make a difference, found by halving those that together make one."""
         if not fields:
             return {}
@@ -245,7 +233,7 @@ class _Experiment:
         found = self.readings(dict(items[:middle]), how)
         return found | self.readings(dict(items[middle:]), how)
 
-    def _difference(self, after: Outcome) -> Reading:
+    def _difference(self, after: ParseOutcome) -> Reading:
         """Whether another value shows in the result, or only lets less of the log be read."""
         if len(after.runs) < len(self.before.runs):
             return "routes"

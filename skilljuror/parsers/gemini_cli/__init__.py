@@ -1,1 +1,6 @@
 """Gemini CLI: chat files and the stdout stream."""
+
+from skilljuror.models.trajectory import AgentTraits
+
+AGENT = "gemini-cli"
+TRAITS = AgentTraits(finds_skills=True, keeps_folder=False)

@@ -6,43 +6,53 @@ place of the first.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+
+from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.trajectory import Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
-    RunDraft,
-    StepDraft,
-    is_answered,
-    patched,
-    total_usage,
+    StepBuilder,
+    TrajectoryBuilder,
+    ends_with_answer,
 )
-from skilljuror.parsers.base import Source
+from skilljuror.parsers.base import Parser, SessionLink, Source, UsualFolder
+from skilljuror.parsers.gemini_cli import AGENT, TRAITS
 from skilljuror.parsers.gemini_cli.tool_results import read_result
-from skilljuror.parsers.raw_logs.coercion import count, epoch, record, rest, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.json_document import Document
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_string,
+    remainder,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument
 from skilljuror.parsers.raw_logs.jsonl import JsonLines
 
 _WORKSPACE = "- **Workspace Directories:**\n  - "
 _TEMPORARY = "temporary directory is: "
 
 
-class GeminiChat:
+class GeminiChat(Parser):
     """Reads one session and the chats of its sub-agents."""
 
-    format: ClassVar[str] = "gemini-chat"
-    native: ClassVar[int] = 0
+    agent = AGENT
+    traits = TRAITS
+    usual_folder = UsualFolder("GEMINI_HOME", ".gemini", "tmp")
 
     def sniff(self, source: Source) -> bool:
         """The first object has a sessionId and a projectHash."""
-        first = peek(source.head).first
-        return bool(string(first.get("sessionId")) and string(first.get("projectHash")))
+        first = parse_head(source.head).first
+        return bool(as_string(first.get("sessionId")) and as_string(first.get("projectHash")))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory: the main chat, then each sub-agent's."""
-        run = RunDraft()
+        run = TrajectoryBuilder()
         main = _Chat(run, MAIN)
         main.read(source.path)
         if main.session is None:
@@ -52,41 +62,53 @@ class GeminiChat:
             run.file = index
             _Chat(run, None).read(path)
         _join_children(run)
-        run.complete = run.complete and is_answered(run)
-        yield run.freeze(
+        run.complete = run.complete and ends_with_answer(run)
+        yield run.build(
+            self,
+            source.files,
             trajectory=main.session,
             session=main.session,
-            format=self.format,
-            files=tuple(str(path) for path in (source.path, *source.siblings)),
-            agent="gemini-cli",
             model=next((step.model for step in run.steps if step.model), None),
             cwd=main.cwd,
             home=main.home,
-            usage=total_usage(step.usage for step in run.steps),
         )
 
+    def session_link(self, source: Source) -> SessionLink | None:
+        """A sub-agent's chat lies in a folder that is named after its session."""
+        first = parse_head(source.head).first
+        session = as_string(first.get("sessionId"))
+        if session is None:
+            return None
+        if first.get("kind") == "subagent":
+            return SessionLink(source.path.parent.name, session)
+        return SessionLink(session)
 
-def _join_children(run: RunDraft) -> None:
+    def neighbours(self, path: Path) -> Iterator[Path]:
+        """The chats of sub-agents, in folders beside it."""
+        return path.parent.glob("*/*.json*")
+
+
+def _join_children(run: TrajectoryBuilder) -> None:
     """Calls of older versions name no chat: the n-th of those started the n-th chat left."""
     children = list(dict.fromkeys(step.agent for step in run.steps if step.agent != MAIN))
-    calls = [call for step in run.steps for call in step.calls if call.fields["action"] == "agent"]
-    named = {call.child for call in calls}
+    calls = [call for step in run.steps for call in step.calls if call.action == "agent"]
+    named = {call.sub_agent for call in calls}
     children = [child for child in children if child not in named]
-    calls = [call for call in calls if call.child is None]
+    calls = [call for call in calls if call.sub_agent is None]
     for call, child in zip(calls, children, strict=False):
-        call.child = child
+        call.sub_agent = child
 
 
 class _Chat:
     """Reads one file into the run."""
 
-    def __init__(self, run: RunDraft, agent: str | None) -> None:
+    def __init__(self, run: TrajectoryBuilder, agent: str | None) -> None:
         self.run = run
         self.agent = agent
         self.session: str | None = None
         self.cwd: str | None = None
         self.home: str | None = None
-        self._steps: dict[str, StepDraft] = {}
+        self._steps: dict[str, StepBuilder] = {}
         self._said: set[str] = set()
 
     @property
@@ -96,8 +118,8 @@ class _Chat:
     def read(self, path: Path) -> None:
         """Read every message of one file."""
         for line, entry in self._messages(path):
-            moment = epoch(entry.get("timestamp"))
-            self.run.seen_at(moment)
+            moment = as_epoch(entry.get("timestamp"))
+            self.run.include_time(moment)
             kind = entry.get("type")
             if kind == "gemini":
                 self._gemini(line, moment, entry)
@@ -114,21 +136,21 @@ class _Chat:
         if first is not None and lines.complete and "messages" not in first[1]:
             yield from self._updates([first])
             yield from self._updates(entries)
-            self.run.close(lines)
+            self.run.add_diagnostics(lines)
             return
-        document = Document(path)
+        document = JsonDocument(path)
         self.run.complete = self.run.complete and document.complete
-        self._header(record(document.value))
+        self._header(as_dict(document.value))
         for element in document.elements("messages"):
-            yield element.line, record(element.value)
+            yield element.line, as_dict(element.value)
 
     def _updates(
         self, entries: Iterable[tuple[int, dict[str, Any]]]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         for line, entry in entries:
             if "$set" in entry:
-                for message in rows(record(entry["$set"]).get("messages")):
-                    yield line, record(message)
+                for message in as_list(as_dict(entry["$set"]).get("messages")):
+                    yield line, as_dict(message)
             elif "projectHash" in entry:
                 self._header(entry)
             elif "id" in entry:
@@ -137,9 +159,9 @@ class _Chat:
                 self.run.skipped["update"] += 1
 
     def _header(self, entry: dict[str, Any]) -> None:
-        self.session = self.session or string(entry.get("sessionId"))
-        folders = rows(entry.get("directories"))
-        self.cwd = self.cwd or (string(folders[0]) if folders else None)
+        self.session = self.session or as_string(entry.get("sessionId"))
+        folders = as_list(entry.get("directories"))
+        self.cwd = self.cwd or (as_string(folders[0]) if folders else None)
 
     def _user(self, line: int, entry: dict[str, Any]) -> None:
         """A prompt or the workspace's tree; the echo of a tool result is no turn of the user."""
@@ -149,68 +171,70 @@ class _Chat:
         self._said.add(key)
         content = entry.get("content")
         parts = content if isinstance(content, list) else [content]
-        for shown in filter(None, map(text, parts)):
-            if shown.startswith("<session_context>"):
-                self._workspace(shown)
-                self.run.message(self._name, "tree", shown, line)
+        for text in filter(None, map(text_of, parts)):
+            if text.startswith("<session_context>"):
+                self._workspace(text)
+                self.run.add_message(self._name, "tree", text, line)
             else:
-                self.run.message(self._name, "prompt", shown, line)
+                self.run.add_message(self._name, "prompt", text, line)
 
-    def _workspace(self, shown: str) -> None:
-        place = shown.partition(_WORKSPACE)[2].partition("\n")[0].strip()
-        self.cwd = self.cwd or string(place)
-        temporary = shown.partition(_TEMPORARY)[2].partition("\n")[0]
-        self.home = self.home or string(temporary.partition("/.gemini/")[0].strip())
+    def _workspace(self, text: str) -> None:
+        place = text.partition(_WORKSPACE)[2].partition("\n")[0].strip()
+        self.cwd = self.cwd or as_string(place)
+        temporary = text.partition(_TEMPORARY)[2].partition("\n")[0]
+        self.home = self.home or as_string(temporary.partition("/.gemini/")[0].strip())
 
     def _gemini(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        key = string(entry.get("id")) or f"line {line}"
+        key = as_string(entry.get("id")) or f"line {line}"
         step = self._steps.get(key)
         if step is None:
-            step = self._steps[key] = self.run.step(self._name, line, moment)
-            step.key = string(entry.get("id"))
-        said = text(entry.get("content"))
-        step.said = [said] if said else []
-        step.reasoning = [_thought(record(thought)) for thought in rows(entry.get("thoughts"))]
-        step.model = string(entry.get("model"))
-        step.usage = _usage(record(entry.get("tokens")))
+            step = self._steps[key] = self.run.add_step(self._name, line, moment)
+            step.key = as_string(entry.get("id"))
+        said = text_of(entry.get("content"))
+        step.texts = [said] if said else []
+        step.reasoning = [_thought(as_dict(thought)) for thought in as_list(entry.get("thoughts"))]
+        step.model = as_string(entry.get("model"))
+        step.usage = _usage(as_dict(entry.get("tokens")))
         known = {call.call_id for call in step.calls}
-        for given in map(record, rows(entry.get("toolCalls"))):
-            if string(given.get("id")) not in known:
+        for given in map(as_dict, as_list(entry.get("toolCalls"))):
+            if as_string(given.get("id")) not in known:
                 self._call(line, moment, step, given)
 
     def _call(
-        self, line: int, moment: float | None, step: StepDraft, given: dict[str, Any]
+        self, line: int, moment: float | None, step: StepBuilder, given: dict[str, Any]
     ) -> None:
-        name = string(given.get("name")) or "unknown"
-        call = self.run.call(step, string(given.get("id")), name, record(given.get("args")), line)
-        call.child = string(given.get("agentId"))
-        ended = epoch(given.get("timestamp"))
-        self.run.seen_at(ended)
-        shown, failed = _response(given)
-        if shown is None:
+        name = as_string(given.get("name")) or "unknown"
+        call = self.run.add_call(
+            step, as_string(given.get("id")), name, as_dict(given.get("args")), line
+        )
+        call.sub_agent = as_string(given.get("agentId"))
+        ended = as_epoch(given.get("timestamp"))
+        self.run.include_time(ended)
+        text, failed = _response(given)
+        if text is None:
             return
-        result = read_result(self.run, call, shown, line, failed)
+        result = read_result(self.run, call, text, line, failed)
         seconds = None if ended is None or moment is None else max(0.0, ended - moment)
-        call.result = patched(result, seconds=seconds)
+        call.result = replace(result, seconds=seconds)
 
 
 def _response(given: dict[str, Any]) -> tuple[str | None, bool]:
     """(what the model saw, whether it is an error); None for a call without an answer."""
-    shown: list[str] = []
-    failed = string(given.get("status")) in {"error", "cancelled"}
-    for part in rows(given.get("result")):
-        response = record(record(record(part).get("functionResponse")).get("response"))
+    text: list[str] = []
+    failed = as_string(given.get("status")) in {"error", "cancelled"}
+    for part in as_list(given.get("result")):
+        response = as_dict(as_dict(as_dict(part).get("functionResponse")).get("response"))
         for name in ("output", "error"):
             if isinstance(response.get(name), str):
-                shown.append(response[name])
+                text.append(response[name])
                 failed = failed or name == "error"
-    if not shown and given.get("status") is None:
+    if not text and given.get("status") is None:
         return None, False
-    return "\n".join(shown), failed
+    return "\n".join(text), failed
 
 
 def _thought(thought: dict[str, Any]) -> str:
-    parts = (string(thought.get("subject")), string(thought.get("description")))
+    parts = (as_string(thought.get("subject")), as_string(thought.get("description")))
     return ": ".join(part for part in parts if part)
 
 
@@ -218,10 +242,10 @@ def _usage(tokens: dict[str, Any]) -> Usage | None:
     """Input includes cached tokens, output excludes thoughts."""
     if not tokens:
         return None
-    prompt, cached = count(tokens.get("input")), count(tokens.get("cached"))
-    output, thoughts = count(tokens.get("output")), count(tokens.get("thoughts"))
+    prompt, cached = as_count(tokens.get("input")), as_count(tokens.get("cached"))
+    output, thoughts = as_count(tokens.get("output")), as_count(tokens.get("thoughts"))
     return Usage(
-        input=rest(prompt, cached),
+        input=remainder(prompt, cached),
         cache_read=cached,
         output=None if output is None else output + (thoughts or 0),
         reasoning=thoughts,

@@ -4,129 +4,76 @@ A last resort: the text of what was read is not in it, nor any exit status. Step
 inferred: what is said and called up to the next result or prompt is one.
 """
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
-from skilljuror.parsers.assembly.builders import MAIN, CallDraft, RunDraft, StepDraft, total_usage
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, StepBuilder, TrajectoryBuilder
 from skilljuror.parsers.assembly.token_usage import usage_of_prompt
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.raw_logs.coercion import epoch, record, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.jsonl import JsonLines
+from skilljuror.parsers.base import LogKind, Source
+from skilljuror.parsers.gemini_cli import AGENT, TRAITS
+from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
+from skilljuror.parsers.raw_logs.coercion import as_dict, as_string, text_of
+from skilljuror.parsers.raw_logs.file_head import parse_head
 
 
-def _is_init(entry: dict[str, Any]) -> bool:
+def _is_init(record: dict[str, Any]) -> bool:
     return (
-        entry.get("type") == "init"
-        and string(entry.get("session_id")) is not None
-        and "subtype" not in entry
+        record.get("type") == "init"
+        and as_string(record.get("session_id")) is not None
+        and "subtype" not in record
     )
 
 
-class GeminiStream:
-    """Reads one stream."""
-
-    format: ClassVar[str] = "gemini-stream"
-    native: ClassVar[int] = 1
-
-    def sniff(self, source: Source) -> bool:
-        """A record of type init with a session_id."""
-        return any(map(_is_init, peek(source.head).entries(b'"init"')))
-
-    def parse(self, source: Source) -> Iterator[Trajectory]:
-        """One trajectory."""
-        run = RunDraft()
-        reader = _Reader(run)
-        lines = JsonLines(source.path)
-        for line, entry in lines:
-            moment = epoch(entry.get("timestamp"))
-            run.seen_at(moment)
-            reader.record(line, moment, entry)
-        run.close(lines)
-        if reader.session is None:
-            problem = f"{str(source.path)!r} has no init record with a session_id"
-            raise TrajectoryError(problem, file=str(source.path))
-        run.complete = run.complete and reader.ended
-        yield run.freeze(
-            trajectory=reader.session,
-            session=reader.session,
-            format=self.format,
-            files=(str(source.path),),
-            agent="gemini-cli",
-            model=reader.model,
-            usage=total_usage(reader.totals),
-        )
-
-
-class _Reader:
+class _Reader(RecordReader):
     """Reads the records of a stream."""
 
-    def __init__(self, run: RunDraft) -> None:
-        self.run = run
-        self.session: str | None = None
-        self.model: str | None = None
-        self.totals: list[Usage] = []
-        self.ended = False
-        self._open: StepDraft | None = None
+    def __init__(self, run: TrajectoryBuilder) -> None:
+        super().__init__(run)
+        self._open: StepBuilder | None = None
 
-    def record(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        """Read one record."""
-        kind = entry.get("type")
-        if kind == "init":
-            self.session = self.session or string(entry.get("session_id"))
-            self.model = self.model or string(entry.get("model"))
-        elif kind == "message":
-            self._message(line, moment, entry)
-        elif kind == "tool_use":
-            self._tool_use(line, moment, entry)
-        elif kind == "tool_result":
-            self._tool_result(line, moment, entry)
-        elif kind == "result":
-            self._result(line, entry)
-        else:
-            self.run.skipped[str(kind)] += 1
+    def _init(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        self.session = self.session or as_string(record.get("session_id"))
+        self.model = self.model or as_string(record.get("model"))
 
-    def _step(self, line: int, moment: float | None) -> StepDraft:
+    def _step(self, line: int, timestamp: float | None) -> StepBuilder:
         if self._open is None:
-            self._open = self.run.step(MAIN, line, moment)
+            self._open = self.run.add_step(MAIN, line, timestamp)
             self._open.model = self.model
         return self._open
 
-    def _message(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        shown = text(entry.get("content"))
-        if entry.get("role") == "assistant":
-            step = self._step(line, moment)
-            step.said = ["".join([*step.said, shown])]
+    def _message(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        text = text_of(record.get("content"))
+        if record.get("role") == "assistant":
+            step = self._step(line, timestamp)
+            step.texts = ["".join([*step.texts, text])]
             return
         self._open = None
-        self.run.message(MAIN, "prompt", shown, line)
+        self.run.add_message(MAIN, "prompt", text, line)
 
-    def _tool_use(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
-        name = string(entry.get("tool_name")) or "unknown"
-        step = self._step(line, moment)
-        self.run.call(
-            step, string(entry.get("tool_id")), name, record(entry.get("parameters")), line
+    def _tool_use(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
+        name = as_string(record.get("tool_name")) or "unknown"
+        step = self._step(line, timestamp)
+        self.run.add_call(
+            step, as_string(record.get("tool_id")), name, as_dict(record.get("parameters")), line
         )
 
-    def _tool_result(self, line: int, moment: float | None, entry: dict[str, Any]) -> None:
+    def _tool_result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self._open = None
-        call = self.run.find_call(entry.get("tool_id"))
+        call = self.run.find_call(record.get("tool_id"))
         if call is None:
             self.run.skipped["tool_result without call"] += 1
             return
-        shown = text(entry.get("output"))
-        message = string(record(entry.get("error")).get("message"))
-        call.result = Result(text=message or shown, line=line, ok=_ok(call, entry))
+        text = text_of(record.get("output"))
+        message = as_string(as_dict(record.get("error")).get("message"))
+        call.result = ToolResult(text=message or text, line=line, ok=_ok(call, record))
 
-    def _result(self, line: int, entry: dict[str, Any]) -> None:
+    def _result(self, line: int, timestamp: float | None, record: dict[str, Any]) -> None:
         self.ended = True
         self._open = None
-        if entry.get("status") == "error":
-            message = string(record(entry.get("error")).get("message")) or "error"
+        if record.get("status") == "error":
+            message = as_string(as_dict(record.get("error")).get("message")) or "error"
             self.run.warnings.append(f"line {line}: {message[:200]}")
-        stats = record(entry.get("stats"))
+        stats = as_dict(record.get("stats"))
         if stats:
             self.totals.append(
                 usage_of_prompt(
@@ -136,9 +83,31 @@ class _Reader:
                 )
             )
 
+    methods: ClassVar = {
+        "init": _init,
+        "message": _message,
+        "tool_use": _tool_use,
+        "tool_result": _tool_result,
+        "result": _result,
+    }
 
-def _ok(call: CallDraft, entry: dict[str, Any]) -> bool | None:
+
+class GeminiStream(JsonLinesParser):
+    """Reads one stream."""
+
+    agent = AGENT
+    traits = TRAITS
+    kind = LogKind.STREAM
+    reader = _Reader
+    opening = "init record with a session_id"
+
+    def sniff(self, source: Source) -> bool:
+        """A record of type init with a session_id."""
+        return any(map(_is_init, parse_head(source.head).objects(b'"init"')))
+
+
+def _ok(call: CallBuilder, record: dict[str, Any]) -> bool | None:
     """A command that fails has status "success" too."""
-    if entry.get("status") != "success":
+    if record.get("status") != "success":
         return False
-    return None if call.fields["action"] == "shell" else True
+    return None if call.action == "shell" else True

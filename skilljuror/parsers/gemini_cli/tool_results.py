@@ -2,8 +2,8 @@
 
 import re
 
-from skilljuror.models.trajectory import Result
-from skilljuror.parsers.assembly.builders import CallDraft, RunDraft
+from skilljuror.models.trajectory import ToolResult
+from skilljuror.parsers.assembly.builders import CallBuilder, TrajectoryBuilder
 
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 _TRAILER = re.compile(r"^(?:Exit Code: |Process Group PGID: |Signal: |Error: |Background PIDs: )")
@@ -21,47 +21,49 @@ _TREE_ROOT = re.compile(r"^[ \t]{0,8}(/\S[^\n]*)/$", re.MULTILINE)
 _OPEN, _CLOSE = "<untrusted_context>\n", "\n</untrusted_context>"
 
 
-def read_result(run: RunDraft, call: CallDraft, shown: str, line: int, failed: bool) -> Result:
+def read_result(
+    run: TrajectoryBuilder, call: CallBuilder, text: str, line: int, failed: bool
+) -> ToolResult:
     """The result of a call; `failed` is what the log says, which is never said of a command."""
     if failed:
-        return Result(text=shown, line=line, ok=False)
-    if call.fields["action"] == "shell":
-        return _shell(shown, line)
-    if call.fields["action"] == "skill":
-        return _skill(run, shown, line)
-    part = _PART.match(shown) if call.fields["action"] == "read" else None
+        return ToolResult(text=text, line=line, ok=False)
+    if call.action == "shell":
+        return _shell(text, line)
+    if call.action == "skill":
+        return _skill(run, text, line)
+    part = _PART.match(text) if call.action == "read" else None
     if part:
-        return Result(
-            text=shown, line=line, ok=True, clean=shown[part.end() :],
+        return ToolResult(
+            text=text, line=line, ok=True, clean=text[part.end() :],
             first_line=int(part["first"]), total_lines=int(part["total"]),
         )  # fmt: skip
-    return Result(text=shown, line=line, ok=True if shown else None)
+    return ToolResult(text=text, line=line, ok=True if text else None)
 
 
-def _shell(shown: str, line: int) -> Result:
+def _shell(text: str, line: int) -> ToolResult:
     """Exit status 0 is not printed; an output without the usual frame says nothing."""
-    inner = shown.removeprefix(_OPEN).removesuffix(_CLOSE)
+    inner = text.removeprefix(_OPEN).removesuffix(_CLOSE)
     frame = _FRAME.match(inner)
     if frame is None:
-        return Result(text=shown, line=line)
+        return ToolResult(text=text, line=line)
     codes = _EXIT.findall(inner)
     exit_code = int(codes[-1]) if codes else 0
     kept = inner[frame.end() :].split("\n")
     while kept and _TRAILER.match(kept[-1]):
         kept.pop()
     clean = "\n".join(kept)
-    return Result(
-        text=shown, line=line, ok=exit_code == 0, exit_code=exit_code,
+    return ToolResult(
+        text=text, line=line, ok=exit_code == 0, exit_code=exit_code,
         clean="" if clean == "(empty)" else clean,
     )  # fmt: skip
 
 
-def _skill(run: RunDraft, shown: str, line: int) -> Result:
+def _skill(run: TrajectoryBuilder, text: str, line: int) -> ToolResult:
     """The body of an activated skill, and the tree that tells where it lies."""
-    if not shown.startswith("<activated_skill"):
-        return Result(text=shown, line=line, ok=None if not shown else False)
-    body = shown.partition("<instructions>")[2].partition("</instructions>")[0]
-    root = _TREE_ROOT.search(shown.partition("<available_resources>")[2])
+    if not text.startswith("<activated_skill"):
+        return ToolResult(text=text, line=line, ok=None if not text else False)
+    body = text.partition("<instructions>")[2].partition("</instructions>")[0]
+    root = _TREE_ROOT.search(text.partition("<available_resources>")[2])
     if root:
-        run.root(root[1].rpartition("/")[0])
-    return Result(text=shown, line=line, ok=True, clean=body.strip())
+        run.add_skill_root(root[1].rpartition("/")[0])
+    return ToolResult(text=text, line=line, ok=True, clean=body.strip())

@@ -9,7 +9,14 @@ import orjson
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult
-from skilljuror.parsers.raw_logs.coercion import count, epoch, number, record, rows, string
+from skilljuror.parsers.raw_logs.coercion import (
+    as_count,
+    as_dict,
+    as_epoch,
+    as_list,
+    as_number,
+    as_string,
+)
 from skilljuror.parsers.raw_logs.jsonl import without_surrogates
 
 PHASES = ("environment_setup", "agent_setup", "agent_execution", "verifier")
@@ -32,34 +39,34 @@ def read_result(folder: Path) -> HarborResult:
             "trial_name",
             file=str(folder / "result.json"),
         )
-    config = record(record(given.get("config")).get("agent"))
-    info = record(given.get("agent_info"))
-    model = record(info.get("model_info"))
-    outcome = record(given.get("agent_result"))
-    metadata = record(outcome.get("metadata"))
-    failure = record(given.get("exception_info"))
-    rewards = _rewards(record(given.get("verifier_result")).get("rewards"))
-    version = string(info.get("version"))
+    config = as_dict(as_dict(given.get("config")).get("agent"))
+    info = as_dict(given.get("agent_info"))
+    model = as_dict(info.get("model_info"))
+    outcome = as_dict(given.get("agent_result"))
+    metadata = as_dict(outcome.get("metadata"))
+    failure = as_dict(given.get("exception_info"))
+    rewards = _rewards(as_dict(given.get("verifier_result")).get("rewards"))
+    version = as_string(info.get("version"))
     return HarborResult(
-        id=string(given.get("id")) or str(given["trial_name"]),
+        id=as_string(given.get("id")) or str(given["trial_name"]),
         trial_name=str(given["trial_name"]),
         task_name=str(given["task_name"]),
-        task_checksum=string(given.get("task_checksum")),
+        task_checksum=as_string(given.get("task_checksum")),
         reward=rewards.get("reward"),
         rewards=rewards,
-        exception=string(failure.get("exception_type")),
+        exception=as_string(failure.get("exception_type")),
         message=_first_line(failure.get("exception_message")),
-        agent=string(info.get("name")) or string(config.get("name")),
+        agent=as_string(info.get("name")) or as_string(config.get("name")),
         agent_version=None if version == "unknown" else version,
-        agent_import_path=string(config.get("import_path")),
-        model=string(model.get("name")) or string(config.get("model_name")),
-        provider=string(model.get("provider")),
-        skills=tuple(str(skill) for skill in rows(config.get("skills"))),
+        agent_import_path=as_string(config.get("import_path")),
+        model=as_string(model.get("name")) or as_string(config.get("model_name")),
+        provider=as_string(model.get("provider")),
+        skills=tuple(str(skill) for skill in as_list(config.get("skills"))),
         skills_loaded=_names(metadata.get("skills_loaded")),
         references_loaded=_names(metadata.get("references_loaded")),
-        cost_usd=number(outcome.get("cost_usd")),
-        started_at=epoch(given.get("started_at")),
-        finished_at=epoch(given.get("finished_at")),
+        cost_usd=as_number(outcome.get("cost_usd")),
+        started_at=as_epoch(given.get("started_at")),
+        finished_at=as_epoch(given.get("finished_at")),
         agent_window=_window(given.get("agent_execution")),
         seconds=_seconds(given),
         steps=tuple(_step_names(given)),
@@ -70,7 +77,7 @@ def read_result(folder: Path) -> HarborResult:
 def in_local_time(folder: Path) -> bool:
     """Whether the times of the agent's execution are without a time zone: of the host's clock, which
     need not be UTC. Raises TrajectoryError."""
-    start = string(record(_load(folder).get("agent_execution")).get("started_at"))
+    start = as_string(as_dict(_load(folder).get("agent_execution")).get("started_at"))
     try:
         return start is not None and datetime.fromisoformat(start).tzinfo is None
     except ValueError:
@@ -85,7 +92,7 @@ def _load(folder: Path) -> dict[str, Any]:
         problem = f"{str(path)!r} cannot be read: {error.strerror}"
         raise TrajectoryError(problem, file=str(path)) from error
     try:
-        return record(orjson.loads(raw))
+        return as_dict(orjson.loads(raw))
     except orjson.JSONDecodeError as error:
         mended = _mended(raw)
         if mended is None:
@@ -99,15 +106,15 @@ def _mended(raw: bytes) -> dict[str, Any] | None:
         value = json.loads(raw.decode("utf-8-sig", "replace"), strict=False)
     except (ValueError, RecursionError):
         return None
-    return record(without_surrogates(value))
+    return as_dict(without_surrogates(value))
 
 
 def _is_result(given: dict[str, Any]) -> bool:
-    return bool(string(given.get("task_name")) and string(given.get("trial_name")))
+    return bool(as_string(given.get("task_name")) and as_string(given.get("trial_name")))
 
 
 def _rewards(given: Any) -> dict[str, float]:
-    plain = {str(name): number(value) for name, value in record(given).items()}
+    plain = {str(name): as_number(value) for name, value in as_dict(given).items()}
     return {name: value for name, value in sorted(plain.items()) if value is not None}
 
 
@@ -116,21 +123,24 @@ def _names(given: Any) -> tuple[str, ...] | None:
 
 
 def _first_line(given: Any) -> str | None:
-    return (string(given) or "").strip().partition("\n")[0] or None
+    return (as_string(given) or "").strip().partition("\n")[0] or None
 
 
 def _tokens(outcome: dict[str, Any]) -> dict[str, int | None]:
     """Absent counts are written as 0, so that three zeros say nothing."""
     found = {
-        "input_tokens": count(outcome.get("n_input_tokens")),
-        "cached_tokens": count(outcome.get("n_cache_tokens")),
-        "output_tokens": count(outcome.get("n_output_tokens")),
+        "input_tokens": as_count(outcome.get("n_input_tokens")),
+        "cached_tokens": as_count(outcome.get("n_cache_tokens")),
+        "output_tokens": as_count(outcome.get("n_output_tokens")),
     }
     return found if any(found.values()) else dict.fromkeys(found)
 
 
 def _window(given: Any) -> tuple[float, float] | None:
-    start, end = epoch(record(given).get("started_at")), epoch(record(given).get("finished_at"))
+    start, end = (
+        as_epoch(as_dict(given).get("started_at")),
+        as_epoch(as_dict(given).get("finished_at")),
+    )
     return None if start is None or end is None else (start, end)
 
 
@@ -140,5 +150,7 @@ def _seconds(given: dict[str, Any]) -> dict[str, float]:
 
 
 def _step_names(given: dict[str, Any]) -> list[str]:
-    steps = (record(step) for step in rows(given.get("step_results")))
-    return [name for step in steps if (name := string(step.get("step_name") or step.get("name")))]
+    steps = (as_dict(step) for step in as_list(given.get("step_results")))
+    return [
+        name for step in steps if (name := as_string(step.get("step_name") or step.get("name")))
+    ]

@@ -6,8 +6,6 @@ kept with what its result says.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -15,32 +13,31 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.models.harbor import HarborResult
 from skilljuror.models.ingest import UnloggedTrial
 from skilljuror.models.trajectory import Outcome, Trajectory, Usage
-from skilljuror.parsers.base import Found, Source
-from skilljuror.parsers.discovery.deduplication import capture, choose
+from skilljuror.parsers.base import FoundSource, Parser, Source
+from skilljuror.parsers.discovery.deduplication import capture_of, deduplicate
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.harbor.result import in_local_time, is_trial, read_result
-from skilljuror.parsers.raw_logs.coercion import rest
-from skilljuror.parsers.read import parser, read
+from skilljuror.parsers.raw_logs.coercion import remainder
+from skilljuror.parsers.read import parser, read, traits_of
 
 SLACK_SECONDS = 60.0
 """How far outside the agent's window a log may lie: clocks of hosts and containers differ."""
 
 
-class HarborTrial:
+class HarborTrial(Parser):
     """Reads one trial folder."""
 
-    format: ClassVar[str] = "harbor-trial"
-    native: ClassVar[int] = 0
+    folder_marker = "result.json"
 
     def sniff(self, source: Source) -> bool:
         """A folder whose result.json has a task_name and a trial_name."""
-        return source.path.is_dir() and is_trial(source.path)
+        return not source.head and source.path.is_dir() and is_trial(source.path)
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """The trial's run first; foreign runs of a reused container are left out."""
         result = read_result(source.path)
         warnings: list[str] = []
-        runs = _most_native(_logs(source.path), warnings)
+        runs = _most_native(self._logs(source), warnings)
         inside = [run for run in runs if _inside(run, result)]
         if runs and not inside and in_local_time(source.path):
             inside = runs
@@ -51,53 +48,46 @@ class HarborTrial:
         if left_out:
             warnings.append(f"{left_out} logs lie outside the agent's execution and are left out")
         for number, run in enumerate(inside):
-            yield _joined(run, result, number, tuple(warnings))
+            yield _with_result(run, result, number, tuple(warnings))
+
+    def unlogged_trial(self, source: Source) -> tuple[UnloggedTrial, str] | None:
+        """What the result of a trial says that left no run, and why it left none."""
+        result = read_result(source.path)
+        trial = UnloggedTrial(
+            trial=result.id,
+            name=result.trial_name,
+            source=str(source.path),
+            format=self.format,
+            task=result.task_name,
+            agent=result.agent,
+            agent_version=result.agent_version,
+            model=result.model,
+            started_at=result.started_at,
+            finished_at=result.finished_at,
+            reward=result.reward,
+            exception=result.exception,
+            message=result.message,
+        )
+        logs = len(self._logs(source))
+        if not logs:
+            return trial, "it holds no log of its agent"
+        return trial, f"none of its {logs} logs holds a run of its agent in the time of the trial"
+
+    def _logs(self, source: Source) -> list[FoundSource]:
+        """Every log of the agent, of all steps of a multi-step trial."""
+        homes = [source.path / "agent", *sorted(source.path.glob("steps/*/agent"))]
+        logs = discover([home for home in homes if home.is_dir()], formats=source.formats)
+        return [log for log in logs if log.format not in {None, self.format}]
 
 
-def unlogged(source: Source) -> UnloggedTrial:
-    """What the result of a trial says that left no run. Raises TrajectoryError."""
-    result = read_result(source.path)
-    return UnloggedTrial(
-        trial=result.id,
-        name=result.trial_name,
-        source=str(source.path),
-        format=HarborTrial.format,
-        task=result.task_name,
-        agent=result.agent,
-        agent_version=result.agent_version,
-        model=result.model,
-        started_at=result.started_at,
-        finished_at=result.finished_at,
-        reward=result.reward,
-        exception=result.exception,
-        message=result.message,
-    )
-
-
-def why_unlogged(source: Source) -> str:
-    """Why a trial whose logs can be read has no run."""
-    logs = len(_logs(source.path))
-    if not logs:
-        return "it holds no log of its agent"
-    return f"none of its {logs} logs holds a run of its agent in the time of the trial"
-
-
-def _logs(folder: Path) -> list[Found]:
-    """Every log of the agent, of all steps of a multi-step trial."""
-    homes = [folder / "agent", *sorted(folder.glob("steps/*/agent"))]
-    found = discover([home for home in homes if home.is_dir()])
-    return [one for one in found if one.format not in {None, HarborTrial.format}]
-
-
-def _most_native(logs: list[Found], warnings: list[str]) -> list[Trajectory]:
+def _most_native(logs: list[FoundSource], warnings: list[str]) -> list[Trajectory]:
     """The runs of the most native kind of log that can be read, the longest first."""
     failures: list[TrajectoryError] = []
-    ranks = sorted({parser(one.format or "").native for one in logs})
-    for rank in ranks:
+    for kind in sorted({parser(log.format or "").kind for log in logs}):
         runs: list[tuple[str, Trajectory]] = []
-        for one in logs:
-            if parser(one.format or "").native == rank:
-                runs.extend(_try(one, failures))
+        for log in logs:
+            if parser(log.format or "").kind == kind:
+                runs.extend(_try(log, failures))
         if runs:
             warnings.extend(failure.message for failure in failures)
             return _distinct(runs)
@@ -106,18 +96,18 @@ def _most_native(logs: list[Found], warnings: list[str]) -> list[Trajectory]:
     return []
 
 
-def _try(one: Found, failures: list[TrajectoryError]) -> list[tuple[str, Trajectory]]:
+def _try(log: FoundSource, failures: list[TrajectoryError]) -> list[tuple[str, Trajectory]]:
     try:
-        runs = list(read(one.source, one.format or ""))
+        runs = list(read(log.source, log.format or ""))
     except TrajectoryError as failure:
         failures.append(failure)
         return []
-    return [(str(one.source.path), run) for run in runs]
+    return [(str(log.source.path), run) for run in runs]
 
 
 def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:
-    choices = choose(capture(path, run) for path, run in runs)
-    kept = [run for (_, run), choice in zip(runs, choices, strict=True) if choice.kept]
+    decisions = deduplicate(capture_of(path, run) for path, run in runs)
+    kept = [run for (_, run), decision in zip(runs, decisions, strict=True) if decision.kept]
     return sorted(kept, key=lambda run: (-len(run.steps), run.trajectory))
 
 
@@ -129,7 +119,7 @@ def _inside(run: Trajectory, result: HarborResult) -> bool:
     return run.started_at <= end + SLACK_SECONDS and run.finished_at >= start - SLACK_SECONDS
 
 
-def _joined(
+def _with_result(
     run: Trajectory, result: HarborResult, number: int, warnings: tuple[str, ...]
 ) -> Trajectory:
     return replace(
@@ -137,6 +127,7 @@ def _joined(
         trajectory=result.id if number == 0 else f"{result.id}/{run.trajectory}",
         session=run.session or run.trajectory,
         agent=run.agent or result.agent,
+        traits=run.traits if run.agent else traits_of(result.agent),
         agent_version=run.agent_version or result.agent_version,
         model=run.model or result.model,
         usage=run.usage or (_usage(result) if number == 0 else None),
@@ -150,7 +141,7 @@ def _usage(result: HarborResult) -> Usage | None:
     if result.input_tokens is None and result.output_tokens is None:
         return None
     return Usage(
-        input=rest(result.input_tokens, result.cached_tokens),
+        input=remainder(result.input_tokens, result.cached_tokens),
         cache_read=result.cached_tokens,
         output=result.output_tokens,
         cost_usd=result.cost_usd,

@@ -1,67 +1,76 @@
 """mini-swe-agent trajectories: one document, rewritten after every step (formats.md §6)."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import Result, Trajectory, Usage
+from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
-    CallDraft,
-    RunDraft,
-    StepDraft,
-    patched,
+    CallBuilder,
+    StepBuilder,
+    TrajectoryBuilder,
     total_usage,
 )
 from skilljuror.parsers.assembly.token_usage import usage_of_response
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.mini_swe_agent.observations import command_of, observed, read_result
-from skilljuror.parsers.raw_logs.coercion import epoch, number, record, rows, string, text
-from skilljuror.parsers.raw_logs.file_head import peek
-from skilljuror.parsers.raw_logs.json_document import Document, Element
+from skilljuror.parsers.base import Parser, Source
+from skilljuror.parsers.mini_swe_agent.observations import (
+    fenced_command,
+    observation_result,
+    read_result,
+)
+from skilljuror.parsers.raw_logs.coercion import (
+    as_dict,
+    as_epoch,
+    as_list,
+    as_number,
+    as_string,
+    text_of,
+)
+from skilljuror.parsers.raw_logs.file_head import parse_head
+from skilljuror.parsers.raw_logs.json_document import JsonDocument, JsonElement
 from skilljuror.parsers.raw_logs.jsonl import file_key
 
 
-class MiniSweAgent:
+class MiniSweAgent(Parser):
     """Reads one trajectory."""
 
-    format: ClassVar[str] = "mini-swe-agent"
-    native: ClassVar[int] = 0
+    agent = "mini-swe-agent"
+    traits = AgentTraits(keeps_folder=False)
 
     def sniff(self, source: Source) -> bool:
         """A trajectory_format of that name; it stands last, so info.mini_version counts too."""
-        first = peek(source.head).first
+        first = parse_head(source.head).first
         named = str(first.get("trajectory_format", "")).startswith("mini-swe-agent")
-        return named or "mini_version" in record(first.get("info"))
+        return named or "mini_version" in as_dict(first.get("info"))
 
     def parse(self, source: Source) -> Iterator[Trajectory]:
         """One trajectory."""
-        document = Document(source.path)
-        given = record(document.value)
+        document = JsonDocument(source.path)
+        given = as_dict(document.value)
         if not isinstance(given.get("messages"), list):
             problem = f"{str(source.path)!r} has no list of messages"
             raise TrajectoryError(problem, file=str(source.path))
-        run = RunDraft()
+        run = TrajectoryBuilder()
         run.complete = document.complete
         reader = _Reader(run)
         for element in document.elements("messages"):
-            reader.message(element, record(element.value))
-        info = record(given.get("info"))
-        config = record(info.get("config"))
-        yield run.freeze(
+            reader.message(element, as_dict(element.value))
+        info = as_dict(given.get("info"))
+        config = as_dict(info.get("config"))
+        yield run.build(
+            self,
+            source.files,
             trajectory=file_key(source.path),
-            format=self.format,
-            files=(str(source.path),),
-            agent="mini-swe-agent",
-            agent_version=string(info.get("mini_version")),
-            model=string(record(config.get("model")).get("model_name")),
-            cwd=string(record(config.get("environment")).get("cwd")),
+            agent_version=as_string(info.get("mini_version")),
+            model=as_string(as_dict(config.get("model")).get("model_name")),
+            cwd=as_string(as_dict(config.get("environment")).get("cwd")),
             usage=_with_cost(
                 total_usage(step.usage for step in run.steps),
-                number(record(info.get("model_stats")).get("instance_cost")),
+                as_number(as_dict(info.get("model_stats")).get("instance_cost")),
             ),
         )
 
@@ -69,115 +78,125 @@ class MiniSweAgent:
 class _Reader:
     """Reads messages of all shapes: chat, raw API responses, and commands in fences."""
 
-    def __init__(self, run: RunDraft) -> None:
+    def __init__(self, run: TrajectoryBuilder) -> None:
         self.run = run
-        self._asked: CallDraft | None = None
+        self._asked: CallBuilder | None = None
         """A command without a call id, which the next message answers."""
 
-    def message(self, element: Element, given: dict[str, Any]) -> None:
+    def message(self, element: JsonElement, given: dict[str, Any]) -> None:
         """Read one message."""
-        extra = record(given.get("extra"))
-        moment = epoch(extra.get("timestamp"))
-        self.run.seen_at(moment)
+        extra = as_dict(given.get("extra"))
+        moment = as_epoch(extra.get("timestamp"))
+        self.run.include_time(moment)
         if given.get("object") == "response":
             self._response(element, moment, given)
         elif given.get("role") == "assistant":
-            self._assistant(element, moment, given, record(extra.get("response")))
+            self._assistant(element, moment, given, as_dict(extra.get("response")))
         elif given.get("role") == "tool" or given.get("type") == "function_call_output":
             self._result(element, moment, given, extra)
         elif extra.get("interrupt_type") == "FormatError":
             self._format_error(element, given, extra)
         elif given.get("role") == "system":
-            self.run.message(MAIN, "system", text(given.get("content")), element.line)
+            self.run.add_message(MAIN, "system", text_of(given.get("content")), element.line)
         elif given.get("role") == "user" and self._asked is not None:
-            self._asked.result = observed(text(given.get("content")), element.line, extra)
+            self._asked.result = observation_result(
+                text_of(given.get("content")), element.line, extra
+            )
             self._asked = None
         elif given.get("role") == "user":
-            self.run.message(MAIN, "prompt", text(given.get("content")), element.line)
+            self.run.add_message(MAIN, "prompt", text_of(given.get("content")), element.line)
         else:
             self.run.skipped[str(given.get("role") or given.get("type"))] += 1
 
     def _assistant(
         self,
-        element: Element,
+        element: JsonElement,
         moment: float | None,
         given: dict[str, Any],
         response: dict[str, Any],
-    ) -> StepDraft:
-        step = self.run.step(MAIN, element.line, moment)
-        step.key = string(response.get("id"))
-        step.model = string(response.get("model"))
-        cost = number(record(given.get("extra")).get("cost"))
+    ) -> StepBuilder:
+        step = self.run.add_step(MAIN, element.line, moment)
+        step.key = as_string(response.get("id"))
+        step.model = as_string(response.get("model"))
+        cost = as_number(as_dict(given.get("extra")).get("cost"))
         usage = usage_of_response(response)
-        step.usage = patched_cost(usage, cost)
-        for shown, parts in (
-            (text(given.get("content")), step.said),
-            (string(given.get("reasoning_content")), step.reasoning),
+        step.usage = with_cost(usage, cost)
+        for text, parts in (
+            (text_of(given.get("content")), step.texts),
+            (as_string(given.get("reasoning_content")), step.reasoning),
         ):
-            if shown:
-                parts.append(shown)
-        for call in map(record, rows(given.get("tool_calls"))):
-            function = record(call.get("function"))
+            if text:
+                parts.append(text)
+        for call in map(as_dict, as_list(given.get("tool_calls"))):
+            function = as_dict(call.get("function"))
             self._call(element, step, call.get("id"), function)
         self._fenced(element, step, given)
         return step
 
-    def _fenced(self, element: Element, step: StepDraft, given: dict[str, Any]) -> None:
+    def _fenced(self, element: JsonElement, step: StepBuilder, given: dict[str, Any]) -> None:
         """The command of a model that calls no tools."""
         self._asked = None
         if given.get("role") != "assistant" or step.calls:
             return
-        command = command_of(text(given.get("content")), record(given.get("extra")))
+        command = fenced_command(text_of(given.get("content")), as_dict(given.get("extra")))
         if command is not None:
             arguments = {"command": command}
-            self._asked = self.run.call(step, None, "bash", arguments, element.line)
+            self._asked = self.run.add_call(step, None, "bash", arguments, element.line)
 
-    def _response(self, element: Element, moment: float | None, given: dict[str, Any]) -> None:
+    def _response(self, element: JsonElement, moment: float | None, given: dict[str, Any]) -> None:
         self._items(
             element, self._assistant(element, moment, {"extra": given.get("extra")}, given), given
         )
 
-    def _items(self, element: Element, step: StepDraft, response: dict[str, Any]) -> None:
-        for item in map(record, rows(response.get("output"))):
+    def _items(self, element: JsonElement, step: StepBuilder, response: dict[str, Any]) -> None:
+        for item in map(as_dict, as_list(response.get("output"))):
             kind = item.get("type")
             if kind == "message":
-                step.said.append(text(item.get("content")))
+                step.texts.append(text_of(item.get("content")))
             elif kind == "reasoning":
-                step.reasoning.append(text(item.get("summary")))
+                step.reasoning.append(text_of(item.get("summary")))
             elif kind == "function_call":
                 self._call(element, step, item.get("call_id"), item)
 
-    def _call(self, element: Element, step: StepDraft, key: Any, function: dict[str, Any]) -> None:
-        call_id = string(key)
-        name = string(function.get("name")) or "unknown"
+    def _call(
+        self, element: JsonElement, step: StepBuilder, key: Any, function: dict[str, Any]
+    ) -> None:
+        call_id = as_string(key)
+        name = as_string(function.get("name")) or "unknown"
         arguments = _arguments(function.get("arguments"))
-        self.run.call(step, call_id, name, arguments, element.line_of(call_id))
+        self.run.add_call(step, call_id, name, arguments, element.line_of(call_id))
 
     def _result(
-        self, element: Element, moment: float | None, given: dict[str, Any], extra: dict[str, Any]
+        self,
+        element: JsonElement,
+        moment: float | None,
+        given: dict[str, Any],
+        extra: dict[str, Any],
     ) -> None:
         call = self.run.find_call(given.get("tool_call_id") or given.get("call_id"))
         if call is None:
             self.run.skipped["result without call"] += 1
             return
-        shown = text(given.get("content")) or text(given.get("output"))
-        call.result = read_result(call, shown, element.line, extra)
+        text = text_of(given.get("content")) or text_of(given.get("output"))
+        call.result = read_result(call, text, element.line, extra)
 
-    def _format_error(self, element: Element, given: dict[str, Any], extra: dict[str, Any]) -> None:
+    def _format_error(
+        self, element: JsonElement, given: dict[str, Any], extra: dict[str, Any]
+    ) -> None:
         """A billed response without a usable call: its calls were never run."""
-        response = record(extra.get("response"))
-        choices = rows(response.get("choices"))
-        message = record(record(choices[0]).get("message")) if choices else {}
+        response = as_dict(extra.get("response"))
+        choices = as_list(response.get("choices"))
+        message = as_dict(as_dict(choices[0]).get("message")) if choices else {}
         step = self._assistant(element, None, {**message, "extra": extra}, response)
         self._asked = None
         self._items(element, step, response)
-        if not step.said and (spoken := string(extra.get("model_response"))):
-            step.said.append(spoken)
-        shown = text(given.get("content"))
+        if not step.texts and (spoken := as_string(extra.get("model_response"))):
+            step.texts.append(spoken)
+        text = text_of(given.get("content"))
         for call in step.calls:
-            call.result = Result(text=shown, line=element.line, ok=False)
+            call.result = ToolResult(text=text, line=element.line, ok=False)
         if not step.calls:
-            self.run.message(MAIN, "other", shown, element.line)
+            self.run.add_message(MAIN, "other", text, element.line)
 
 
 def _with_cost(usage: Usage | None, stated: float | None) -> Usage | None:
@@ -187,15 +206,15 @@ def _with_cost(usage: Usage | None, stated: float | None) -> Usage | None:
     return replace(usage or Usage(), cost_usd=stated)
 
 
-def patched_cost(usage: Any, cost: float | None) -> Any:
+def with_cost(usage: Any, cost: float | None) -> Any:
     """The usage with a cost; 0 means that the price is unknown."""
-    return patched(usage, cost_usd=cost) if usage is not None and cost else usage
+    return replace(usage, cost_usd=cost) if usage is not None and cost else usage
 
 
 def _arguments(given: Any) -> dict[str, Any]:
     if isinstance(given, dict):
         return given
     try:
-        return record(orjson.loads(given)) if isinstance(given, str) else {}
+        return as_dict(orjson.loads(given)) if isinstance(given, str) else {}
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         return {"input": given}

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 HEAD_BYTES = 64 * 1024
-FAR_BYTES = 4 * 1024 * 1024
+LONG_HEAD_BYTES = 4 * 1024 * 1024
 """Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
 _DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n\x00\ufeff"
@@ -18,7 +18,7 @@ _DEPTH = 6
 _RECORDS = 64
 
 
-class Peek:
+class FileHead:
     """The shape of a file's head; no more of it is decoded than is asked for."""
 
     def __init__(self, head: bytes) -> None:
@@ -39,17 +39,17 @@ class Peek:
         out, unfinished objects hold what is there; None when the file is no JSON."""
         if self._start not in {b"{", b"["}:
             return None
-        return unfinished(self._head.decode("utf-8", "replace"))
+        return parse_partial(self._head.decode("utf-8", "replace"))
 
     @property
-    def listed(self) -> bool:
+    def is_list(self) -> bool:
         """Whether the document begins as a list."""
         return self._start == b"["
 
     @property
     def items(self) -> list[Any]:
         """The document where it is a list, as far as the head goes; [] where it is none."""
-        value = self.document if self.listed else None
+        value = self.document if self.is_list else None
         return value if isinstance(value, list) else []
 
     @cached_property
@@ -59,7 +59,7 @@ class Peek:
             return entry
         return self.document if isinstance(self.document, dict) else {}
 
-    def entries(self, *needles: bytes) -> Iterator[dict[str, Any]]:
+    def objects(self, *needles: bytes) -> Iterator[dict[str, Any]]:
         """The records, or the document where there are none; nothing where the head lacks a needle."""
         if all(map(self._has, needles)):
             yield self.first
@@ -106,26 +106,26 @@ class _Latest(threading.local):
     """The head looked at last: the formats look at one after the other."""
 
     head: bytes | None = None
-    found: Peek | None = None
+    found: FileHead | None = None
 
 
 _latest = _Latest()
 
 
-def peek(head: bytes) -> Peek:
+def parse_head(head: bytes) -> FileHead:
     """Look at the first bytes of a file."""
     if _latest.found is None or _latest.head is not head:
-        _latest.head, _latest.found = head, Peek(head)
+        _latest.head, _latest.found = head, FileHead(head)
     return _latest.found
 
 
-def head_of(path: Path, size: int = HEAD_BYTES) -> bytes:
+def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file. Raises OSError."""
     with path.open("rb", buffering=0) as log:
         return log.read(size)
 
 
-def unfinished(plain: str) -> Any:
+def parse_partial(plain: str) -> Any:
     """A JSON value as far as the text goes; None where nothing is whole."""
     value, _ = _value(plain, _blank(plain, 0), 0)
     return value

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.parsers.raw_logs.file_head import unfinished
+from skilljuror.parsers.raw_logs.file_head import parse_partial
 from skilljuror.parsers.raw_logs.jsonl import open_log, without_surrogates
 
 _DECODER = json.JSONDecoder(strict=False)
@@ -17,7 +17,7 @@ _AROUND = _BLANK + "\x00"
 """What may stand around a document: a byte order mark before it, padding after it."""
 
 
-class Document:
+class JsonDocument:
     """A parsed document; a cut-off one holds what was whole and says so in `complete`."""
 
     def __init__(self, path: Path) -> None:
@@ -41,16 +41,16 @@ class Document:
         try:
             self.value = without_surrogates(json.loads(self._plain.strip(_AROUND), strict=False))
         except (ValueError, RecursionError):
-            self.value = without_surrogates(unfinished(self._plain))
+            self.value = without_surrogates(parse_partial(self._plain))
             self.complete = False
         if not isinstance(self.value, dict | list):
             raise TrajectoryError(f"{str(self.path)!r} holds no JSON document", file=str(self.path))
 
-    def elements(self, *keys: str) -> list["Element"]:
+    def elements(self, *keys: str) -> list["JsonElement"]:
         """The elements of the list at `keys` (none: the document itself), each with its line."""
         return self.below(self.value, keys, 0, 1)
 
-    def below(self, value: Any, keys: tuple[str, ...], at: int, line: int) -> list["Element"]:
+    def below(self, value: Any, keys: tuple[str, ...], at: int, line: int) -> list["JsonElement"]:
         """The elements of the list at `keys` of a value that stands at `at`, each with its line;
         with `line` where the text does not lead there."""
         found = value
@@ -60,9 +60,9 @@ class Document:
             return []
         spans = _spans(self._plain, keys, at)[: len(found)] if self._breaks else []
         if len(spans) != len(found):
-            return [Element(one, line, self, None) for one in found]
+            return [JsonElement(one, line, self, None) for one in found]
         return [
-            Element(one, self.line_at(span[0]), self, span)
+            JsonElement(one, self.line_at(span[0]), self, span)
             for one, span in zip(found, spans, strict=True)
         ]
 
@@ -76,24 +76,25 @@ class Document:
         return None if at < 0 else self.line_at(at)
 
 
-class Element:
+class JsonElement:
     """One element of the main list and where it stands."""
 
     __slots__ = ("_document", "_span", "line", "value")
 
     def __init__(
-        self, value: Any, line: int, document: Document, span: tuple[int, int] | None
+        self, value: Any, line: int, document: JsonDocument, span: tuple[int, int] | None
     ) -> None:
         self.value = value
         self.line = line
         self._document = document
         self._span = span
 
-    def elements(self, key: str) -> list["Element"]:
+    def elements(self, key: str) -> list["JsonElement"]:
         """The elements of a list inside this one; with its line where the text does not tell."""
         if self._span is None:
             return [
-                Element(one, self.line, self._document, None) for one in _listed(self.value, key)
+                JsonElement(one, self.line, self._document, None)
+                for one in _listed(self.value, key)
             ]
         return self._document.below(self.value, (key,), self._span[0], self.line)
 

@@ -14,18 +14,18 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
 from skilljuror.pipeline.construction.audit import audit
-from skilljuror.pipeline.construction.build import load_build, source_of
-from skilljuror.pipeline.construction.builds import builds_at, refresh_builds
-from skilljuror.pipeline.construction.target import RECORD, VARIANTS
-from skilljuror.pipeline.workers.pool import each
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.construction.build import load_build, source_from
+from skilljuror.pipeline.construction.build_folder import RECORD, VARIANTS
+from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
+from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.stats.rates import wilson
 
 SOURCE = "origin"
 """The variant of a build that stands for its source."""
 UNCHANGED = "none"
 """The mutation that changes nothing: a check on the gates, and no harmless edit."""
-_SHOWN = 200
+_SLIP_CHARS = 200
+"""Characters of a text that are kept of a slip."""
 
 
 def assay(
@@ -45,52 +45,52 @@ def assay(
     put together from a variant and its plan. Raises StudyError for a folder that holds no build.
     """
     record = load_build(build)
-    made = {
-        one.variant: load_bundle(build / VARIANTS / one.variant, record.name)
-        for one in record.variants
+    bundles = {
+        entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
+        for entry in record.variants
     }
-    parent = load_bundle(source, record.name) if source else _source(build, record, made)
-    tally = _Tally()
+    parent = load_bundle(source, record.name) if source else _source(build, record, bundles)
+    counter = _MutantCounter()
     judged = {parent.digest}
-    for name in sorted(one.variant for one in record.variants if not one.expected_findings):
-        variant = made[name]
+    for name in sorted(entry.variant for entry in record.variants if not entry.expected_findings):
+        variant = bundles[name]
         if variant.digest not in judged:
             judged.add(variant.digest)
-            tally.add(_trials(parent, variant, name, (policy, sites, seed)), name)
-    return tally.report(record.name, policy, sites, seed)
+            counter.add(_judge_mutants(parent, variant, name, (policy, sites, seed)), name)
+    return counter.report(record.name, policy, sites, seed)
 
 
-def _source(build: Path, record: BuildRecord, made: dict[str, Bundle]) -> Bundle:
-    found = made.get(SOURCE) or source_of(record, made)
-    if found is None:
+def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle:
+    source = bundles.get(SOURCE) or source_from(record, bundles)
+    if source is None:
         raise StudyError(
-            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(sorted(made))}, and no plan"
+            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(sorted(bundles))}, and no plan"
             " tells the source from these; build it with them",
             file=str(build),
         )
-    return found
+    return source
 
 
-Trial = tuple[str, Site, AuditResult | None]
-"""Mutation, place, and the answer; None for an equivalent mutant."""
+JudgedMutant = tuple[str, Site, AuditResult | None]
+"""(mutation, place, what the gates said); None for an equivalent mutant."""
 
 
-def _trials(
+def _judge_mutants(
     parent: Bundle, variant: Bundle, kind: str, options: tuple[str, int, int]
-) -> Iterator[Trial]:
+) -> Iterator[JudgedMutant]:
     policy, count, seed = options
     waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
     target = Target(variant, seed)
-    said = told(variant)
+    text = told(variant)
     for name, mutation in MUTATIONS.items():
         for site in target.choose(name, tuple(mutation.sites(target)), count):
             mutant = target.mutant(site)
-            same = mutation.drift and told(mutant) == said
-            yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
+            equivalent = mutation.drift and told(mutant) == text
+            yield name, site, None if equivalent else audit(parent, mutant, kind, policy, waived)
 
 
-class _Tally:
-    """Counts of every mutation."""
+class _MutantCounter:
+    """Counts what became of the mutants of each mutation."""
 
     def __init__(self) -> None:
         self.mutants: Counter[str] = Counter()
@@ -100,9 +100,9 @@ class _Tally:
         self.rules: Counter[tuple[str, str]] = Counter()
         self.slips: list[AssaySlip] = []
 
-    def add(self, trials: Iterable[Trial], variant: str) -> None:
-        """Count the trials of one variant."""
-        for name, site, result in trials:
+    def add(self, mutants: Iterable[JudgedMutant], variant: str) -> None:
+        """Count the mutants of one variant."""
+        for name, site, result in mutants:
             if result is None:
                 self.equivalent[name] += 1
                 continue
@@ -144,7 +144,7 @@ def _slip(
 ) -> AssaySlip:
     return AssaySlip(
         mutation=name, variant=variant, file=site.path, line=site.line,
-        before=site.before[:_SHOWN], after=site.after[:_SHOWN],
+        before=site.before[:_SLIP_CHARS], after=site.after[:_SLIP_CHARS],
         verdict=result.verdict, rules=tuple(rules),
     )  # fmt: skip
 
@@ -172,7 +172,7 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
     )  # fmt: skip
 
 
-class Planting(NamedTuple):
+class AssaySettings(NamedTuple):
     """What is planted, and how it is judged."""
 
     policy: str = "llm"
@@ -183,19 +183,19 @@ class Planting(NamedTuple):
     """Seed of the choice of places."""
 
 
-USUAL = Planting()
+DEFAULT_SETTINGS = AssaySettings()
 """What is planted where nobody says otherwise."""
 
 
-class _Work(NamedTuple):
+class _AssayJob(NamedTuple):
     build: Path
-    planting: Planting = USUAL
+    settings: AssaySettings = DEFAULT_SETTINGS
     source: Path | None = None
 
 
 def assay_many(
     folders: Sequence[Path],
-    planting: Planting = USUAL,
+    settings: AssaySettings = DEFAULT_SETTINGS,
     *,
     jobs: int = 1,
     keep: bool = False,
@@ -208,19 +208,19 @@ def assay_many(
     for a folder without a build.
     """
     builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
-    measured = list(_measured([_Work(build, planting) for build in builds], jobs, progress))
+    measured = list(_measure([_AssayJob(build, settings) for build in builds], jobs, progress))
     if keep:
         for twins, report in measured:
             for build in twins:
-                _keep(build, report)
+                _keep_report(build, report)
         refresh_builds(builds)
-    reports = [report for _, report in sorted(measured, key=lambda one: builds.index(one[0][0]))]
+    reports = [report for _, report in sorted(measured, key=lambda pair: builds.index(pair[0][0]))]
     return reports[0] if len(reports) == 1 else pooled(reports)
 
 
 def keep_assays(
     sources: Mapping[Path, Path | None],
-    planting: Planting = USUAL,
+    settings: AssaySettings = DEFAULT_SETTINGS,
     *,
     jobs: int = 1,
     progress: Listener = silent,
@@ -229,51 +229,51 @@ def keep_assays(
 
     `sources` maps each build to its source; None where the build itself must give it.
     """
-    work = [_Work(build, planting, source) for build, source in sources.items()]
+    jobs_to_do = [_AssayJob(build, settings, source) for build, source in sources.items()]
     return {
-        build: _keep(build, report)
-        for twins, report in _measured(work, jobs, progress)
+        build: _keep_report(build, report)
+        for twins, report in _measure(jobs_to_do, jobs, progress)
         for build in twins
     }
 
 
-def _measured(
-    work: Sequence[_Work], jobs: int, progress: Listener
+def _measure(
+    jobs_to_do: Sequence[_AssayJob], jobs: int, progress: Listener
 ) -> Iterator[tuple[list[Path], AssayReport]]:
     """(builds, their report) for builds of one source with the same variants, as they are done."""
-    twins: dict[tuple[int, tuple[str, ...]], list[_Work]] = {}
-    for one in work:
-        twins.setdefault(_content(load_build(one.build)), []).append(one)
+    twins: dict[tuple[int, tuple[str, ...]], list[_AssayJob]] = {}
+    for job in jobs_to_do:
+        twins.setdefault(_content_key(load_build(job.build)), []).append(job)
     largest_first = sorted(twins, reverse=True)
-    groups = {twins[key][0]: [one.build for one in twins[key]] for key in largest_first}
+    groups = {twins[key][0]: [job.build for job in twins[key]] for key in largest_first}
     done = 0
-    for first, report in each(_assay_one, groups, min(jobs, len(groups))):
+    for first, report in map_unordered(_assay_one, groups, min(jobs, len(groups))):
         done += len(groups[first])
-        progress(Progress("assay", done, len(work), report.name))
+        progress(Progress("assay", done, len(jobs_to_do), report.name))
         yield groups[first], report
 
 
-def _content(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
+def _content_key(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     """The size of a source, and what says that two builds are of it and hold the same variants."""
-    told = (f"{one.variant} {one.tree_digest}" for one in (record.source, *record.variants))
-    return record.source.tokens, tuple(sorted(told))
+    digests = (f"{made.variant} {made.tree_digest}" for made in (record.source, *record.variants))
+    return record.source.tokens, tuple(sorted(digests))
 
 
-def _assay_one(work: _Work) -> AssayReport:
-    policy, sites, seed = work.planting
-    return assay(work.build, policy, sites=sites, seed=seed, source=work.source)
+def _assay_one(job: _AssayJob) -> AssayReport:
+    policy, sites, seed = job.settings
+    return assay(job.build, policy, sites=sites, seed=seed, source=job.source)
 
 
-def _keep(build: Path, report: AssayReport) -> BuildRecord:
+def _keep_report(build: Path, report: AssayReport) -> BuildRecord:
     record = load_build(build)
-    told = report.model_copy(update={"name": record.name})
-    kept = told.model_dump(mode="json", exclude={"slips"})
+    named = report.model_copy(update={"name": record.name})
+    kept = named.model_dump(mode="json", exclude={"slips"})
     record = record.model_copy(update={"assay": kept})
     write_record(build / RECORD, record)
     return record
 
 
-def power(report: AssayReport) -> str:
+def power_sentence(report: AssayReport) -> str:
     """The measured power in one sentence, over edits: a variant judged again as it is does not count."""
     drift = [row for row in report.rows if row.drift]
     harmless = [row for row in report.rows if not row.drift and row.mutation != UNCHANGED]

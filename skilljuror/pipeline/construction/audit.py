@@ -6,12 +6,9 @@ from skilljuror.gates import GATES
 from skilljuror.gates.base import Gate
 from skilljuror.gates.policies import policy as load_policy
 from skilljuror.gates.policies import worst
-from skilljuror.gates.rules import explain
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AuditResult, Finding, GateResult
 from skilljuror.registry import resolve
-
-__all__ = ["audit", "explain"]
 
 
 def audit(
@@ -33,21 +30,21 @@ def audit(
     for name in GATES:
         gate: Gate = resolve(GATES, name, "gate")()
         results.append(_waive(gate.check(parent, variant, kind, policy), waivers))
-    found = [finding for result in results for finding in result.findings]
+    findings = [finding for result in results for finding in result.findings]
     return AuditResult(
         verdict=worst(result.verdict for result in results),
         kind=kind,
         policy=policy,
         results=tuple(results),
-        waived=tuple(sorted({finding.id for finding in found if finding.id in waivers})),
+        waived=tuple(sorted({finding.id for finding in findings if finding.id in waivers})),
     )
 
 
-def excuse(judged: AuditResult, rules: Collection[str]) -> AuditResult:
-    """The same answer, with findings that a control is declared to bring out of the verdicts; a
-    rule "gate.*" stands for all of a gate."""
+def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:
+    """The same answer, with findings of the rules that a control is declared to break waived; a rule
+    "gate.*" stands for all of a gate."""
     results = tuple(
-        _waive(result, {one.id for one in result.findings if is_declared(one.rule, rules)})
+        _waive(result, {found.id for found in result.findings if is_declared(found.rule, rules)})
         for result in judged.results
     )
     verdict = worst(result.verdict for result in results)
@@ -59,26 +56,27 @@ def is_declared(rule: str, rules: Collection[str]) -> bool:
     return rule in rules or f"{rule.partition('.')[0]}.*" in rules
 
 
-def inherit(judged: AuditResult, against_source: AuditResult) -> AuditResult:
+def inherit_from_source(judged: AuditResult, against_source: AuditResult) -> AuditResult:
     """The same answer, with what the source already had inherited too: a flat parent can mend a
     source's broken anchor by chance, and a layout made of it breaks it again."""
-    known = {_place(one) for one in against_source.findings if one.inherited}
+    known = {_key(found) for found in against_source.findings if found.inherited}
     results = tuple(_inherited(result, known) for result in judged.results)
     verdict = worst(result.verdict for result in results)
     return judged.model_copy(update={"results": results, "verdict": verdict})
 
 
-_Place = tuple[str, str, int | None, str | None]
+_FindingKey = tuple[str, str, int | None, str | None]
+"""(rule, file, line, text in the variant)."""
 
 
-def _place(found: Finding) -> _Place:
+def _key(found: Finding) -> _FindingKey:
     return found.rule, found.file, found.line, found.variant_text
 
 
-def _inherited(result: GateResult, known: Collection[_Place]) -> GateResult:
+def _inherited(result: GateResult, known: Collection[_FindingKey]) -> GateResult:
     findings = tuple(
-        one.model_copy(update={"inherited": one.inherited or _place(one) in known})
-        for one in result.findings
+        found.model_copy(update={"inherited": found.inherited or _key(found) in known})
+        for found in result.findings
     )
     verdict = load_policy(result.policy).verdict(findings, sum(result.checked.values()))
     return result.model_copy(update={"findings": findings, "verdict": verdict})
@@ -87,6 +85,6 @@ def _inherited(result: GateResult, known: Collection[_Place]) -> GateResult:
 def _waive(result: GateResult, waivers: Collection[str]) -> GateResult:
     if not waivers:
         return result
-    kept: list[Finding] = [f for f in result.findings if f.id not in waivers]
+    kept: list[Finding] = [found for found in result.findings if found.id not in waivers]
     verdict = load_policy(result.policy).verdict(kept, sum(result.checked.values()))
     return result.model_copy(update={"verdict": verdict})

@@ -8,7 +8,7 @@ from msgspec import structs
 
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import make_bundle, slug
+from skilljuror.bundles.reader import make_bundle, source_slug
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
 from skilljuror.files import fresh_dir, read_record, sha256, write_jsonl, write_record
 from skilljuror.gates.policies import worst
@@ -19,18 +19,27 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.construction.audit import audit, excuse, inherit
-from skilljuror.pipeline.construction.manifest import manifest, plan_from_json, plan_to_json
-from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD, VARIANTS, safe_target
-from skilljuror.pipeline.workers.pool import each, rarely_collected
+from skilljuror.pipeline.construction.audit import audit, inherit_from_source, waive_declared
+from skilljuror.pipeline.construction.build_folder import (
+    GATE_RESULTS,
+    RECORD,
+    VARIANTS,
+    safe_target,
+)
+from skilljuror.pipeline.construction.manifests import (
+    plan_from_json,
+    plan_to_json,
+    variant_manifest,
+)
+from skilljuror.pipeline.workers import infrequent_gc, map_unordered
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
-BLANKS = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
-"""What a file without content holds; such a file is in no variant but the origin."""
+BLANK_FILES = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
+"""What a file without content may hold; such a file is in no variant but the origin."""
 KNOWLEDGE = "knowledge.jsonl"
 
 
@@ -50,86 +59,88 @@ def build_source(
     options = dict(options or {})
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    with rarely_collected(), fresh_dir(place) as staging:
-        work = Work(bundle, staging)
-        for transform in in_order(variants):
-            work.by_plan(transform, options)
-        return work.finish("plan", options)
+    with infrequent_gc(), fresh_dir(place) as staging:
+        build = BuildInProgress(bundle, staging)
+        for transform in transforms_in_order(variants):
+            build.add_planned(transform, options)
+        return build.finish("plan", options)
 
 
-class Step(NamedTuple):
-    """How one variant came about."""
+class BuiltVariant(NamedTuple):
+    """How one variant was made."""
 
     variant: str
     parent: str
     plan: Plan | None
     """None for text that no plan accounts for."""
     policy: str
-    """Policy its gates follow."""
+    """Policy that its gates follow."""
     kind: str
     """Layout that it is judged as: its own name, or what a control stands for."""
     expected: tuple[str, ...] = ()
     """Rules that a control is declared to break; empty for any other variant."""
 
 
-class Work:
-    """A build in the making: what was made so far, in a staging folder."""
+class BuildInProgress:
+    """A build in the making: the variants made so far, in a staging folder."""
 
     def __init__(self, bundle: Bundle, staging: Path) -> None:
         self.staging = staging
-        self.made: dict[str, Bundle] = {"source": bundle}
-        self.steps: list[Step] = []
+        self.bundles: dict[str, Bundle] = {"source": bundle}
+        """Variant, or "source", -> its files."""
+        self.variants: list[BuiltVariant] = []
+        """The variants in the order in which they were made."""
 
-    def by_plan(self, transform: Transform, options: dict[str, Any]) -> None:
+    def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
         """Make a variant by a plan and prove it from disk. Raises TransformError."""
-        parent = self.made[transform.parent]
+        parent = self.bundles[transform.parent]
         plan = transform.plan(parent, options)
-        name, expected = transform.variant, declared(transform)
+        name, expected = transform.variant, declared_findings(transform)
         kind = getattr(transform, "stands_for", name)
-        made = self._written(name, render(plan, parent))
-        if not self._is_proved(plan, made):
-            _prove(plan, parent, made, control=bool(expected))
-        self.steps.append(Step(name, transform.parent, plan, "strict", kind, expected))
+        bundle = self._write(name, render(plan, parent))
+        if not self._is_proved(plan, bundle):
+            _prove(plan, parent, bundle, control=bool(expected))
+        self.variants.append(BuiltVariant(name, transform.parent, plan, "strict", kind, expected))
 
-    def _is_proved(self, plan: Plan, made: Bundle) -> bool:
+    def _is_proved(self, plan: Plan, bundle: Bundle) -> bool:
         """Whether another variant has the same files by the same plan: of a source with one skill,
         origin-flat and baseline do."""
         return any(
-            step.plan == structs.replace(plan, variant=step.variant)
-            and self.made[step.variant].files == made.files
-            for step in self.steps
+            other.plan == structs.replace(plan, variant=other.variant)
+            and self.bundles[other.variant].files == bundle.files
+            for other in self.variants
         )
 
-    def by_hand(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
+    def add_written(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
         """Take a variant that somebody wrote; its gates follow the policy for such text."""
-        self._written(variant, files)
-        self.steps.append(Step(variant, parent, None, "llm", variant))
+        self._write(variant, files)
+        self.variants.append(BuiltVariant(variant, parent, None, "llm", variant))
 
-    def _written(self, variant: str, files: dict[str, Blob]) -> Bundle:
+    def _write(self, variant: str, files: dict[str, Blob]) -> Bundle:
         folder = self.staging / VARIANTS / variant
         write_bundle(files, folder)
-        self.made[variant] = load_bundle(folder, self.made["source"].name, inspect=False)
-        return self.made[variant]
+        self.bundles[variant] = load_bundle(folder, self.bundles["source"].name, inspect=False)
+        return self.bundles[variant]
 
     def finish(self, engine: str, options: dict[str, Any]) -> BuildRecord:
         """Judge every variant; write the record, the gates' answers and the knowledge map."""
-        results = [result for step in self.steps for result in self._judge(step)]
+        results = [result for built in self.variants for result in self._judge(built)]
         record = _record(self, results, engine, options)
         write_record(self.staging / RECORD, record)
         write_jsonl(self.staging / GATE_RESULTS, results)
-        told = {step.variant: self.made[step.variant] for step in self.steps}
-        write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.made["source"], told))
+        bundles = {built.variant: self.bundles[built.variant] for built in self.variants}
+        write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.bundles["source"], bundles))
         return record
 
-    def _judge(self, step: Step) -> Iterator[GateResult]:
+    def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
         """What every gate says about a variant and the one it is made from."""
-        source, variant = self.made["source"], self.made[step.variant]
-        judged = audit(self.made[step.parent], variant, step.kind, step.policy)
-        if step.parent != "source" and judged.verdict != "pass":
-            judged = inherit(judged, audit(source, variant, step.kind, step.policy))
-        judged = excuse(judged, step.expected)
+        source, variant = self.bundles["source"], self.bundles[built.variant]
+        judged = audit(self.bundles[built.parent], variant, built.kind, built.policy)
+        if built.parent != "source" and judged.verdict != "pass":
+            judged = inherit_from_source(judged, audit(source, variant, built.kind, built.policy))
+        judged = waive_declared(judged, built.expected)
         for result in judged.results:
-            yield result.model_copy(update={"variant": step.variant, "parent": step.parent})
+            yield result.model_copy(update={"variant": built.variant, "parent": built.parent})
 
 
 def build_many(
@@ -147,9 +158,9 @@ def build_many(
     """
     tasks = [
         (name, source, target / name, tuple(variants), dict(options or {}))
-        for name, source in zip(names_of(sources), sources, strict=True)
+        for name, source in zip(names_for(sources), sources, strict=True)
     ]
-    for task, done in each(_build_task, tasks, jobs):
+    for task, done in map_unordered(_build_task, tasks, jobs):
         yield task[0], done
 
 
@@ -164,11 +175,11 @@ def _build_task(task: Task) -> BuildRecord | SkilljurorError:
         return error
 
 
-def names_of(sources: Sequence[Path]) -> list[str]:
+def names_for(sources: Sequence[Path]) -> list[str]:
     """A distinct name for each source: its slug; a repeated one gets -2, -3, …"""
     names: list[str] = []
     for source in sources:
-        base = slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
+        base = source_slug(source.resolve().name.removesuffix(".skill").removesuffix(".zip"))
         count, name = 2, base
         while name in names:
             name, count = f"{base}-{count}", count + 1
@@ -176,7 +187,7 @@ def names_of(sources: Sequence[Path]) -> list[str]:
     return names
 
 
-def in_order(variants: Sequence[str]) -> Iterator[Transform]:
+def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
     """The transforms asked for, each after the one it is made from."""
     done: set[str] = {"source"}
     wanted = list(dict.fromkeys(variants))
@@ -190,7 +201,7 @@ def in_order(variants: Sequence[str]) -> Iterator[Transform]:
         yield transform
 
 
-def declared(transform: Transform) -> tuple[str, ...]:
+def declared_findings(transform: Transform) -> tuple[str, ...]:
     """The rules that a control is declared to break; empty for a transform that keeps knowledge."""
     return tuple(getattr(transform, "expected", ()))
 
@@ -205,13 +216,15 @@ def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> Non
 
 
 def _record(
-    work: Work, results: Sequence[GateResult], engine: str, options: dict[str, Any]
+    build: BuildInProgress, results: Sequence[GateResult], engine: str, options: dict[str, Any]
 ) -> BuildRecord:
-    source = work.made["source"]
-    steps = sorted(work.steps, key=lambda step: step.variant)
+    source = build.bundles["source"]
+    variants = sorted(build.variants, key=lambda built: built.variant)
     verdicts = {
-        step.variant: worst(result.verdict for result in results if result.variant == step.variant)
-        for step in steps
+        built.variant: worst(
+            result.verdict for result in results if result.variant == built.variant
+        )
+        for built in variants
     }
     return BuildRecord(
         name=source.name,
@@ -219,18 +232,18 @@ def _record(
         engine=engine,
         options=options,
         tokenizer=tokenizer_name(),
-        source=manifest("source", None, source),
+        source=variant_manifest("source", None, source),
         variants=tuple(
-            manifest(
-                step.variant,
-                step.parent,
-                work.made[step.variant],
-                verdicts[step.variant],
-                step.expected,
+            variant_manifest(
+                built.variant,
+                built.parent,
+                build.bundles[built.variant],
+                verdicts[built.variant],
+                built.expected,
             )
-            for step in steps
+            for built in variants
         ),
-        plans={step.variant: plan_to_json(step.plan) for step in steps if step.plan},
+        plans={built.variant: plan_to_json(built.plan) for built in variants if built.plan},
         issues=tuple(
             {
                 "rule": issue.rule,
@@ -254,7 +267,7 @@ def load_build(target: Path) -> BuildRecord:
     return read_record(BuildRecord, target / RECORD)
 
 
-def unproved(target: Path) -> tuple[str, ...]:
+def unproved_variants(target: Path) -> tuple[str, ...]:
     """The variants of a build that no plan accounts for: of their text only the gates can tell."""
     record = load_build(target)
     return tuple(entry.variant for entry in record.variants if entry.variant not in record.plans)
@@ -268,56 +281,57 @@ def verify_build(target: Path) -> tuple[str, ...]:
     digest is compared: its gates are all there is to say about its text.
     """
     record = load_build(target)
-    made: dict[str, Bundle] = {}
+    bundles: dict[str, Bundle] = {}
     problems: list[str] = []
     for entry in record.variants:
-        made[entry.variant] = load_bundle(
-            target / VARIANTS / entry.variant, record.name, inspect=False
-        )
-        if made[entry.variant].digest != entry.tree_digest:
+        folder = target / VARIANTS / entry.variant
+        bundles[entry.variant] = load_bundle(folder, record.name, inspect=False)
+        if bundles[entry.variant].digest != entry.tree_digest:
             problems.append(f"{entry.variant}: the files are not those that were built")
-    source = source_of(record, made)
+    source = source_from(record, bundles)
     if source is not None:
-        made["source"] = source
+        bundles["source"] = source
     for entry in record.variants:
         if entry.variant not in record.plans:
             continue
         plan = plan_from_json(record.plans[entry.variant])
-        parent = made.get(entry.parent or "")
+        parent = bundles.get(entry.parent or "")
         if parent is None:
             problems.append(f"{entry.variant}: its parent {entry.parent!r} is not in the build")
             continue
         check = verify_control if entry.expected_findings else verify
-        problems += [
-            f"{entry.variant}: {told}" for told in check(plan, parent, made[entry.variant])
-        ]
+        found = check(plan, parent, bundles[entry.variant])
+        problems += [f"{entry.variant}: {problem}" for problem in found]
     return tuple(problems)
 
 
-def source_of(record: BuildRecord, made: dict[str, Bundle]) -> Bundle | None:
-    """The source with the digest on record, out of the variants; None when none gives it."""
+def source_from(record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle | None:
+    """The source with the digest on record, rebuilt from a variant and its plan; None when none
+    gives it."""
     for entry in record.variants:
         if entry.parent != "source" or entry.variant not in record.plans:
             continue
         plan = plan_from_json(record.plans[entry.variant])
-        found = _put_together(record, plan, made[entry.variant])
-        if found is not None and found.digest == record.source.tree_digest:
-            return found
+        source = _rebuild_source(record, plan, bundles[entry.variant])
+        if source is not None and source.digest == record.source.tree_digest:
+            return source
     return None
 
 
-def _put_together(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
+def _rebuild_source(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
     """The files on record as the variant and its plan tell them; what no variant carries is blank."""
     try:
-        told, problems = rebuild(plan, variant.files)
+        contents, problems = rebuild(plan, variant.files)
     except TransformError:
         return None
     for target, path in plan.sidecars.items():
         if target in variant.files:
-            told[path] = variant.files[target].data
-    blank = {sha256(data): data for data in BLANKS}
-    told |= {one.path: blank[one.sha256] for one in record.source.files if one.sha256 in blank}
-    if problems or told.keys() != {one.path for one in record.source.files}:
+            contents[path] = variant.files[target].data
+    blank = {sha256(data): data for data in BLANK_FILES}
+    contents |= {
+        file.path: blank[file.sha256] for file in record.source.files if file.sha256 in blank
+    }
+    if problems or contents.keys() != {file.path for file in record.source.files}:
         return None
-    files = {one.path: Blob(told[one.path], one.executable) for one in record.source.files}
+    files = {file.path: Blob(contents[file.path], file.executable) for file in record.source.files}
     return make_bundle(record.name, files)

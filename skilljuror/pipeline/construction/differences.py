@@ -6,9 +6,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror.errors import StudyError
-from skilljuror.models.knowledge import MappedUnit, Place
+from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.pipeline.construction.build import load_build
-from skilljuror.pipeline.construction.offered import units_of_build
+from skilljuror.pipeline.construction.manifests import units_of_build
 
 SOURCE = "source"
 
@@ -18,11 +18,11 @@ class Passage(Struct, frozen=True):
 
     headings: tuple[str, ...]
     """Heading path in the source."""
-    source: Place
+    source: UnitLocation
     """Where they stand in the source."""
-    a: Place | None
+    a: UnitLocation | None
     """Where they stand in the first variant; None for lost."""
-    b: Place | None
+    b: UnitLocation | None
     """Where they stand in the second variant; None for lost."""
     units: tuple[str, ...]
     """Their texts, in order."""
@@ -76,17 +76,17 @@ def differences(build: Path, a: str, b: str) -> Differences:
     )
 
 
-def _place(mapped: MappedUnit, variant: str) -> Place | None:
+def _place(mapped: MappedUnit, variant: str) -> UnitLocation | None:
     if variant == SOURCE:
         return _own(mapped)
     return mapped.places.get(variant)
 
 
-def _own(mapped: MappedUnit) -> Place:
-    return Place(mapped.unit.file, mapped.unit.start, mapped.unit.end)
+def _own(mapped: MappedUnit) -> UnitLocation:
+    return UnitLocation(mapped.unit.file, mapped.unit.start, mapped.unit.end)
 
 
-Row = tuple[MappedUnit, Place | None, Place | None]
+Row = tuple[MappedUnit, UnitLocation | None, UnitLocation | None]
 
 
 def _passages(rows: Iterable[Row]) -> Iterable[Passage]:
@@ -118,7 +118,7 @@ def _section(mapped: MappedUnit) -> tuple[str, ...]:
     return unit.headings
 
 
-def _follows(before: Place | None, after: Place | None) -> bool:
+def _follows(before: UnitLocation | None, after: UnitLocation | None) -> bool:
     if before is None or after is None:
         return before is after
     return before.file == after.file and before.start <= after.start
@@ -129,16 +129,16 @@ def _passage(run: list[Row]) -> Passage:
     own = [_own(row[0]) for row in run]
     return Passage(
         headings=_section(run[0][0]),
-        source=Place(first.file, first.start, max(place.end for place in own)),
+        source=UnitLocation(first.file, first.start, max(place.end for place in own)),
         a=_span([row[1] for row in run]),
         b=_span([row[2] for row in run]),
         units=tuple(row[0].unit.text for row in run),
     )
 
 
-def _span(places: list[Place | None]) -> Place | None:
+def _span(places: list[UnitLocation | None]) -> UnitLocation | None:
     there = [place for place in places if place is not None]
     if not there:
         return None
     start, end = min(place.start for place in there), max(place.end for place in there)
-    return Place(there[0].file, start, end)
+    return UnitLocation(there[0].file, start, end)

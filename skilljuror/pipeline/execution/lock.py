@@ -11,30 +11,30 @@ from pathlib import Path
 from typing import IO
 
 from skilljuror.errors import StudyError
-from skilljuror.files import RunFolder
+from skilljuror.files import StudyFolder
 from skilljuror.harnesses.sandbox import remove_tree
-from skilljuror.pipeline.execution.worker import STAGING
+from skilljuror.pipeline.execution.trial import STAGING
 
 SCRATCH = "skilljuror-run-"
-_WAIT = 12.0
+_WAIT_SECONDS = 12.0
 """Seconds that the workers of a killed run get to stop."""
 
 
 @contextmanager
-def only_run(folder: RunFolder) -> Iterator[Path]:
+def exclusive_run(folder: StudyFolder) -> Iterator[Path]:
     """Hold the study's folder alone and hand out a scratch folder for sandboxes.
 
     Raises StudyError while another run is under way.
     """
     folder.trials.mkdir(parents=True, exist_ok=True)
     with (folder.root / ".run.lock").open("a+b") as lock:
-        if not _taken(lock):
+        if not _acquire(lock):
             raise StudyError(
                 f"another run of {str(folder.root)!r} is under way (process {_owner(lock)});"
                 " wait for it, or stop it and run again",
                 file=str(folder.root),
             )
-        _clean(folder, lock)
+        _remove_leftovers(folder, lock)
         scratch = Path(tempfile.mkdtemp(prefix=SCRATCH)).resolve()
         _write(lock, {"pid": os.getpid(), "scratch": str(scratch)})
         try:
@@ -44,12 +44,12 @@ def only_run(folder: RunFolder) -> Iterator[Path]:
             _write(lock, {})
 
 
-def workers_lock(folder: RunFolder) -> Path:
+def workers_lock(folder: StudyFolder) -> Path:
     """The file every worker holds while it lives."""
     return folder.root / ".workers.lock"
 
 
-def _taken(lock: IO[bytes]) -> bool:
+def _acquire(lock: IO[bytes]) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -57,7 +57,7 @@ def _taken(lock: IO[bytes]) -> bool:
     return True
 
 
-def _clean(folder: RunFolder, lock: IO[bytes]) -> None:
+def _remove_leftovers(folder: StudyFolder, lock: IO[bytes]) -> None:
     """Wait for the workers of a killed run to be gone, then remove what it left half done."""
     _await_workers(folder)
     for entry in folder.trials.iterdir():
@@ -68,10 +68,10 @@ def _clean(folder: RunFolder, lock: IO[bytes]) -> None:
         remove_tree(scratch)
 
 
-def _await_workers(folder: RunFolder) -> None:
-    until = time.monotonic() + _WAIT
+def _await_workers(folder: StudyFolder) -> None:
+    until = time.monotonic() + _WAIT_SECONDS
     with workers_lock(folder).open("ab") as lock:
-        while not _taken(lock):
+        while not _acquire(lock):
             if time.monotonic() > until:
                 raise StudyError(
                     f"workers of an earlier run of {str(folder.root)!r} do not stop;"

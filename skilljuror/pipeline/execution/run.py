@@ -2,11 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from difflib import get_close_matches
-from multiprocessing import Pipe
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,8 +12,15 @@ from msgspec import Struct
 from skilljuror import __version__
 from skilljuror.agents import AGENTS
 from skilljuror.bundles import load_bundle
-from skilljuror.errors import GateError, HarnessError, StudyError, UsageError
-from skilljuror.files import RunFolder, digest_json, read_record, sha256, write_atomic, write_record
+from skilljuror.errors import GateError, StudyError, UsageError
+from skilljuror.files import (
+    StudyFolder,
+    digest_json,
+    read_record,
+    sha256,
+    write_atomic,
+    write_record,
+)
 from skilljuror.harnesses import HARNESSES
 from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import read_recipe
@@ -28,13 +33,12 @@ from skilljuror.models.study import (
     StudyPlan,
     TrialRecord,
 )
-from skilljuror.pipeline.construction.assay import Planting, keep_assays
+from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
 from skilljuror.pipeline.construction.build import build_source, load_build
-from skilljuror.pipeline.construction.target import GATE_RESULTS, RECORD
-from skilljuror.pipeline.execution.lock import only_run, workers_lock
-from skilljuror.pipeline.execution.worker import Place, enter, run_trial
-from skilljuror.pipeline.workers.pool import ctrl_c_later, workers
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
+from skilljuror.pipeline.execution.lock import exclusive_run, workers_lock
+from skilljuror.pipeline.execution.trial import RunSetup, run_trial, stop_trial
+from skilljuror.pipeline.workers import Listener, Progress, silent, worker_pool
 from skilljuror.registry import resolve
 from skilljuror.studies import changed_fields, freeze, load_study
 from skilljuror.transforms import TRANSFORMS
@@ -61,12 +65,13 @@ class RunSummary(Struct, frozen=True):
     """What a reader of the results should know, one line each."""
 
 
-class _Run(Struct, frozen=True):
-    """What one call works with."""
+class _StudyRun(Struct, frozen=True):
+    """What one call of `run_study` works with."""
 
     base: Path
+    """Folder of the study file, which its paths are relative to."""
     plan: StudyPlan
-    folder: RunFolder
+    folder: StudyFolder
     agent: AgentProgram
     listener: Listener
 
@@ -81,7 +86,7 @@ def run_study(
     when the machine cannot run trials; finished trials are kept in every case.
     """
     config = load_study(study_file)
-    with _about(study_file):
+    with _naming(study_file):
         make_agent = resolve(AGENTS, config.agent.name, "agent")
         agent = make_agent(config.agent.options, config.agent.model)
         harness = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options)
@@ -91,12 +96,12 @@ def run_study(
     isolation = harness.prepare()
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
-    run = _Run(study_file.parent, plan, RunFolder(folder), agent, progress or silent)
-    with only_run(run.folder) as scratch:
-        notes = [*_keep_plan(run, study_file), *_not_followed(run)]
+    run = _StudyRun(study_file.parent, plan, StudyFolder(folder), agent, progress or silent)
+    with exclusive_run(run.folder) as scratch:
+        notes = [*_keep_plan(run, study_file), *_ignored_dockerfile_lines(run)]
         before = _finished(run)
-        place = Place(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
-        interrupted = _build_and_run(run, place, before.keys(), max(jobs, 1), notes)
+        setup = RunSetup(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
+        interrupted = _build_and_run(run, setup, before.keys(), max(jobs, 1), notes)
         finished = _finished(run)
     return RunSummary(
         folder=str(folder),
@@ -111,20 +116,23 @@ def run_study(
 
 
 @contextmanager
-def _about(study_file: Path) -> Iterator[None]:
-    """Name the study file in what is said of its fields."""
+def _naming(study_file: Path) -> Iterator[None]:
+    """Name the study file in errors about its fields."""
     try:
         yield
     except UsageError as error:
         if error.file is not None:
             raise
-        said = f"{study_file}: {error.message}"
-        raise type(error)(said, file=str(study_file), field=error.field) from error
+        message = f"{study_file}: {error.message}"
+        raise type(error)(message, file=str(study_file), field=error.field) from error
 
 
 def _check_build(config: StudyConfig) -> None:
-    """Refuse what no build of this study would heed. Raises UsageError."""
-    wanted = {one.variant for one in config.conditions if one.variant}
+    """Refuse variants that cannot be built and options that no build of this study takes.
+
+    Raises UsageError.
+    """
+    wanted = {condition.variant for condition in config.conditions if condition.variant}
     for name in sorted(wanted):
         resolve(TRANSFORMS, name, "variant")
     if config.build.options and wanted <= TRANSFORMS.keys():
@@ -145,16 +153,16 @@ def agent_digest(agent: AgentProgram) -> str:
     return digest_json([agent.name, agent.version, agent.model, agent.argv, files])
 
 
-def _keep_plan(run: _Run, study_file: Path) -> list[str]:
+def _keep_plan(run: _StudyRun, study_file: Path) -> list[str]:
     """Write the plan, or prove that the folder holds the same one."""
     folder = run.folder
     begun = bool(folder.finished_trials())
     if not folder.plan_file.exists():
-        _refuse_foreign(folder, study_file, begun)
+        _refuse_other_content(folder, study_file, begun)
         _write_plan(run, study_file)
         return []
     before = read_record(StudyPlan, folder.plan_file)
-    changed = _changed(run, before)
+    changed = _changed_fields(run, before)
     if changed and begun:
         raise StudyError(
             f"{str(folder.root)!r} holds a run of another plan; changed since:"
@@ -170,7 +178,7 @@ def _keep_plan(run: _Run, study_file: Path) -> list[str]:
     return []
 
 
-def _refuse_foreign(folder: RunFolder, study_file: Path, begun: bool) -> None:
+def _refuse_other_content(folder: StudyFolder, study_file: Path, begun: bool) -> None:
     if begun:
         raise StudyError(
             f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",
@@ -189,23 +197,23 @@ def _refuse_foreign(folder: RunFolder, study_file: Path, begun: bool) -> None:
         )
 
 
-def _write_plan(run: _Run, study_file: Path) -> None:
+def _write_plan(run: _StudyRun, study_file: Path) -> None:
     copy = run.folder.study_file
     if not (copy.exists() and copy.samefile(study_file)):
         write_atomic(copy, study_file.read_bytes())
     write_record(run.folder.plan_file, run.plan)
 
 
-def _changed(run: _Run, before: StudyPlan) -> list[str]:
+def _changed_fields(run: _StudyRun, before: StudyPlan) -> list[str]:
     changed = changed_fields(before, run.plan)
     if before.agent_digest != run.plan.agent_digest:
         changed.append("the agent's program")
     return changed
 
 
-def _finished(run: _Run) -> dict[str, str]:
-    """Status of every finished trial of this plan."""
-    found: dict[str, str] = {}
+def _finished(run: _StudyRun) -> dict[str, str]:
+    """Trial -> status, of every finished trial of this plan. Raises StudyError for one of another."""
+    statuses: dict[str, str] = {}
     for name in run.folder.finished_trials():
         record = read_record(TrialRecord, run.folder.trial_record(name))
         if record.config_digest != run.plan.config_digest:
@@ -213,26 +221,28 @@ def _finished(run: _Run) -> dict[str, str]:
                 f"trial {name!r} was run under another plan; move its folder away and run again",
                 file=str(run.folder.trial_record(name)),
             )
-        found[name] = record.status
-    return found
+        statuses[name] = record.status
+    return statuses
 
 
 def _build_and_run(
-    run: _Run, place: Place, there: Collection[str], jobs: int, notes: list[str]
+    run: _StudyRun, setup: RunSetup, finished: Collection[str], jobs: int, notes: list[str]
 ) -> bool:
-    """Build what is not built, run what is not there; True when a person stopped it."""
+    """Build what is not built, run what is not finished; True when a person stopped it."""
     try:
         builds = _build(run, notes)
         if sites := run.plan.config.build.assay:
             _assay(run, builds, sites, jobs)
-        pending = [_job(run, builds, one) for one in run.plan.trials if one.trial not in there]
-        _run_all(run, place, pending, jobs)
+        pending = [
+            _job(run, builds, trial) for trial in run.plan.trials if trial.trial not in finished
+        ]
+        _run_all(run, setup, pending, jobs)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def _not_followed(run: _Run) -> Iterator[str]:
+def _ignored_dockerfile_lines(run: _StudyRun) -> Iterator[str]:
     """What the local harness cannot do of a task's Dockerfile."""
     if run.plan.config.harness.name != "local":
         return
@@ -242,21 +252,21 @@ def _not_followed(run: _Run) -> Iterator[str]:
             yield f"task {task.name!r}: the Dockerfile's {left_out[0]!r} was not followed"
 
 
-def _build(run: _Run, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
+def _build(run: _StudyRun, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
     """task -> variant -> manifest of everything the conditions offer. Raises GateError."""
-    wanted = sorted({one.variant for one in run.plan.config.conditions if one.variant})
+    wanted = sorted({arm.variant for arm in run.plan.config.conditions if arm.variant})
     builds: dict[str, dict[str, VariantManifest]] = {}
     for done, task in enumerate(run.plan.tasks if wanted else ()):
         run.listener(Progress("build", done, len(run.plan.tasks), task.name))
         record = _build_task(run, task, wanted)
-        builds[task.name] = _offered(run, task, record, wanted)
+        builds[task.name] = _manifests(run, task, record, wanted)
         for manifest in builds[task.name].values():
             notes += _gate_note(run, task, manifest)
         run.listener(Progress("build", done + 1, len(run.plan.tasks), task.name))
     return builds
 
 
-def _assay(run: _Run, tasks: Collection[str], sites: int, jobs: int) -> None:
+def _assay(run: _StudyRun, tasks: Collection[str], sites: int, jobs: int) -> None:
     """Measure the gates on the builds that nobody has measured yet."""
     sources = {
         run.folder.build(task.name): run.base / task.skills
@@ -264,13 +274,13 @@ def _assay(run: _Run, tasks: Collection[str], sites: int, jobs: int) -> None:
         if task.name in tasks
     }
     missing = {build: sources[build] for build in sources if load_build(build).assay is None}
-    keep_assays(missing, Planting(sites=sites), jobs=jobs, progress=run.listener)
+    keep_assays(missing, AssaySettings(sites=sites), jobs=jobs, progress=run.listener)
 
 
-def _offered(
-    run: _Run, task: PlannedTask, record: BuildRecord, wanted: list[str]
+def _manifests(
+    run: _StudyRun, task: PlannedTask, record: BuildRecord, wanted: list[str]
 ) -> dict[str, VariantManifest]:
-    made = {one.variant: one for one in record.variants}
+    made = {manifest.variant: manifest for manifest in record.variants}
     for name in wanted:
         if name not in made:
             raise StudyError(
@@ -282,20 +292,20 @@ def _offered(
     return {name: made[name] for name in wanted}
 
 
-def _build_task(run: _Run, task: PlannedTask, wanted: list[str]) -> BuildRecord:
+def _build_task(run: _StudyRun, task: PlannedTask, wanted: list[str]) -> BuildRecord:
     """The build of a task's source, made where it is not there; one that is of another source, or
     lacks a variant, is made again as long as no trial rests on it."""
     target, source = run.folder.build(task.name), run.base / task.skills
     if (target / RECORD).is_file():
         record = read_record(BuildRecord, target / RECORD)
         same = record.source.tree_digest == load_bundle(source, inspect=False).digest
-        whole = {one.variant for one in record.variants} >= set(wanted)
-        if (same and whole) or record.engine != "plan" or run.folder.finished_trials():
-            return _of_source(record, task, target, same)
+        complete = {manifest.variant for manifest in record.variants} >= set(wanted)
+        if (same and complete) or record.engine != "plan" or run.folder.finished_trials():
+            return _check_source(record, task, target, same)
     return build_source(source, target, variants=wanted, options=run.plan.config.build.options)
 
 
-def _of_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:
+def _check_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:
     if not same:
         raise StudyError(
             f"the build at {str(target)!r} is of another source than {task.skills!r} of task"
@@ -305,7 +315,7 @@ def _of_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool)
     return record
 
 
-def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[str]:
+def _gate_note(run: _StudyRun, task: PlannedTask, manifest: VariantManifest) -> list[str]:
     where = f"variant {manifest.variant!r} of task {task.name!r}"
     if manifest.verdict == "fail":
         file = run.folder.build(task.name) / GATE_RESULTS
@@ -314,14 +324,16 @@ def _gate_note(run: _Run, task: PlannedTask, manifest: VariantManifest) -> list[
             f" read {file}, mend the source or waive the findings with a reason",
             file=str(file),
         )
-    told = {None: "was judged by no gate", "review": "waits for a person's review"}
-    return [f"{where} {told[manifest.verdict]}"] if manifest.verdict in told else []
+    notes = {None: "was judged by no gate", "review": "waits for a person's review"}
+    return [f"{where} {notes[manifest.verdict]}"] if manifest.verdict in notes else []
 
 
-def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial) -> TrialJob:
+def _job(
+    run: _StudyRun, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial
+) -> TrialJob:
     config = run.plan.config
-    task = next(one for one in run.plan.tasks if one.name == trial.task)
-    variant = next(one.variant for one in config.conditions if one.name == trial.condition)
+    task = next(task for task in run.plan.tasks if task.name == trial.task)
+    variant = next(arm.variant for arm in config.conditions if arm.name == trial.condition)
     return TrialJob(
         trial=trial,
         task=task,
@@ -335,47 +347,12 @@ def _job(run: _Run, builds: dict[str, dict[str, VariantManifest]], trial: Planne
     )
 
 
-def _run_all(run: _Run, place: Place, pending: list[TrialJob], jobs: int) -> None:
-    """Run trials in order, `jobs` at a time."""
+def _run_all(run: _StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int) -> None:
+    """Run trials in order, `jobs` at a time, each worker handed one by one."""
     planned = len(run.plan.trials)
-    there = planned - len(pending)
-    run.listener(Progress("run", there, planned))
-    try:
-        with _crew(place, min(jobs, len(pending)) or 1) as pool:
-            for done, record in enumerate(_in_order(pool, pending, jobs), there + 1):
-                note = f"{record.trial}: {record.status}"
-                run.listener(Progress("run", done, planned, note))
-    except BrokenProcessPool as error:
-        raise HarnessError(
-            "a worker process died (out of memory?), its trial is not counted;"
-            " finished trials are kept: run again, with fewer jobs if memory is short"
-        ) from error
-
-
-@contextmanager
-def _crew(place: Place, jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that stop at once when the block ends badly or this process dies."""
-    reader, writer = Pipe(duplex=False)
-    with reader, writer, workers(jobs, enter, (place, reader)) as pool:
-        try:
-            yield pool
-        except BaseException:
-            writer.close()
-            raise
-
-
-def _in_order(
-    pool: ProcessPoolExecutor, pending: list[TrialJob], jobs: int
-) -> Iterator[TrialRecord]:
-    """Records as trials finish; never more trials handed out than run at a time."""
-    queue = iter(pending)
-    waiting: set[Future[TrialRecord]] = set()
-    while True:
-        while len(waiting) < jobs and (job := next(queue, None)):
-            with ctrl_c_later():
-                waiting.add(pool.submit(run_trial, job))
-        if not waiting:
-            return
-        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for future in ready:
-            yield future.result()
+    before = planned - len(pending)
+    run.listener(Progress("run", before, planned))
+    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
+        records = pool.map_unordered(partial(run_trial, setup), pending, queued=1)
+        for done, (_, record) in enumerate(records, before + 1):
+            run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}"))

@@ -7,12 +7,13 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
 from skilljuror.metrics import METRICS
 from skilljuror.metrics.base import Metric
-from skilljuror.models.events import Exposure, ResourceEvent, SkillManifest
+from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.knowledge import MappedUnit
 from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.rows import offered_rows, step_rows, trajectory_row
+from skilljuror.pipeline.ingestion.token_counts import step_tokens, with_tokens
 from skilljuror.registry import resolve
 
 if TYPE_CHECKING:  # what workers load counts: no pydantic where logs are read
@@ -36,52 +37,33 @@ def analyse(
     if trajectory is None:
         context = TrialContext(trial=name, record=record, manifest=manifest)
         return Ingested(trajectory=None, measures=measures_of(context))
-    found = attribute(trajectory, manifest)
-    variant = found.manifest.variant
+    attribution = attribute(trajectory, manifest)
+    variant = attribution.manifest.variant
     exposure = None
     if units and variant:
-        exposure = expose(trajectory, found.events, units, variant, found.manifest.skills)
-        exposure = _counted(exposure, found.events, found.manifest, units)
-    steps = step_rows(trajectory, found.events)
+        exposure = expose(
+            trajectory, attribution.events, units, variant, attribution.manifest.skills
+        )
+        exposure = with_tokens(exposure, attribution.events, attribution.manifest, units)
+    steps = step_rows(trajectory, attribution.events)
     context = TrialContext(
         trial=name,
         record=record,
         trajectory=trajectory,
-        events=found.events,
+        events=attribution.events,
         exposure=exposure,
-        manifest=found.manifest,
+        manifest=attribution.manifest,
         step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
-        step_tokens=_step_tokens(trajectory) if count_tokens else {},
+        step_tokens=step_tokens(trajectory) if count_tokens else {},
     )
     return Ingested(
         trajectory=trajectory_row(trajectory, name if record else None),
         steps=steps,
         offered=offered_rows(trajectory),
-        events=found.events,
+        events=attribution.events,
         measures=measures_of(context),
         exposure=exposure,
     )
-
-
-def _counted(
-    exposure: Exposure,
-    events: Sequence[ResourceEvent],
-    manifest: SkillManifest,
-    units: Sequence[MappedUnit],
-) -> Exposure:
-    from skilljuror.pipeline.ingestion.counting import (
-        counted,  # loaded only where tokens are counted
-    )
-
-    return counted(exposure, events, manifest, units)
-
-
-def _step_tokens(trajectory: Trajectory) -> dict[tuple[str, int], int]:
-    from skilljuror.pipeline.ingestion.counting import (
-        step_tokens,  # loaded only where tokens are counted
-    )
-
-    return step_tokens(trajectory)
 
 
 def measures_of(context: TrialContext) -> tuple[Measure, ...]:

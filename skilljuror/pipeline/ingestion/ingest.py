@@ -14,44 +14,52 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import RunFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.ingest import SourceRow
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.discovery.find_logs import discover, families_at, families_of
-from skilljuror.pipeline.ingestion.intake import IngestSummary, Tally, batches
+from skilljuror.parsers import FORMATS
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.find_logs import (
+    ALL_LOGS,
+    LogFilter,
+    discover,
+    session_names_at,
+    session_names_of,
+)
+from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
     group_captures,
     portions,
+    preload,
     read_portion,
-    ready,
 )
 from skilljuror.pipeline.ingestion.rows import unread_row
-from skilljuror.pipeline.workers.pool import Crew, crew, rarely_collected
-from skilljuror.pipeline.workers.progress import Listener, Progress, silent
+from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
+from skilljuror.pipeline.workers import (
+    Listener,
+    Progress,
+    WorkerPool,
+    infrequent_gc,
+    silent,
+    worker_pool,
+)
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
 
-USUAL = (
-    ("CODEX_HOME", ".codex", "sessions"),
-    ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    ("GEMINI_HOME", ".gemini", "tmp"),
-)
-"""(variable that moves it, folder in the home, logs in it) of Codex, Claude Code and Gemini CLI."""
 
-
-class _Before:
+class _StoredRuns:
     """Runs that the database holds already: what is read now may join them or take their place.
 
     A database of an older version is brought up to date first.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: StudyFolder) -> None:
         self.outdated: set[str] = set()
         """Sources that have to be read again, whether they are named now or not."""
         self._keys: dict[str, list[str]] = {}
+        """Source -> keys of the runs that it gave."""
         if folder.database.is_file():
             from skilljuror.store import open_write  # a first ingest loads it later
 
@@ -60,23 +68,27 @@ class _Before:
                 for key, source in store.runs():
                     self._keys.setdefault(source, []).append(key)
         self._sources = sorted(self._keys)
-        self._given: set[str] = set()
+        self._stored_now: set[str] = set()
+        """Keys of the runs that this ingest stored."""
 
-    def joined(self, paths: Sequence[Path], since: float | None) -> list[Found]:
+    def with_related(
+        self, paths: Sequence[Path], wanted: LogFilter = ALL_LOGS
+    ) -> list[FoundSource]:
         """The logs under the paths, with the earlier captures and relatives of their runs."""
-        found = discover(paths, since)
-        here = {one.source.path for one in found}
-        names = {name for one in found for name in families_of(one)}
-        others = sorted({Path(source) for source in self._keys} - here) if names else []
-        kin = [path for path in others if families_at(path) & names]
-        if not kin:
+        found = discover(paths, *wanted)
+        paths_found = {one.source.path for one in found}
+        names = {name for one in found for name in session_names_of(one)}
+        others = sorted({Path(source) for source in self._keys} - paths_found) if names else []
+        related = [path for path in others if session_names_at(path, wanted.formats) & names]
+        if not related:
             return found
         named = {one.source.path for one in found if one.named}
         return [
-            replace(one, named=one.source.path in named) for one in discover([*paths, *kin], since)
+            replace(one, named=one.source.path in named)
+            for one in discover([*paths, *related], *wanted)
         ]
 
-    def forget(
+    def remove_replaced(
         self,
         store: "Store",
         sources: Iterable[SourceRow],
@@ -87,11 +99,11 @@ class _Before:
 
         A trial folder gives the runs of the logs in it.
         """
-        self._given.update(runs)
+        self._stored_now.update(runs)
         named = [*(row.path for row in sources), *parts] if self._keys else []
         paths = [path for name in named for path in (name, *self._inside(name))]
-        once = [key for path in paths for key in self._keys.pop(path, ())]
-        stale = [key for key in once if key not in self._given]
+        keys = [key for path in paths for key in self._keys.pop(path, ())]
+        stale = [key for key in keys if key not in self._stored_now]
         if stale or (paths and parts):
             store.forget(stale, parts)
 
@@ -107,66 +119,75 @@ def ingest_logs(
     study: Path,
     paths: Sequence[Path],
     *,
-    since: float | None = None,
+    wanted: LogFilter = ALL_LOGS,
     jobs: int = 1,
     count_tokens: bool = False,
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens of every step exactly; without it, that share is null.
     """
     if count_tokens:
-        from skilljuror.pipeline.ingestion.counting import refuse_estimates
+        from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 
         refuse_estimates()
-    _refuse(study, paths)
-    folder = RunFolder(study)
+    _check_paths(study, paths)
+    for name in wanted.formats:
+        parser(name)  # refuses a wrong name before anything is read
+    folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
-    told = _Told(folder, Tally(), progress, count_tokens)
-    with rarely_collected(), crew(jobs, ready) as workers:
-        before = _Before(folder)
-        found = before.joined(absolute, since)
-        _read(told, workers, before, found)
-        if before.outdated:
-            _read_again(told, workers, before.outdated - {str(one.source.path) for one in found})
-    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute]})
-    return told.tally.summary()
+    sinks = IngestSinks(folder, IngestCounter(), progress, count_tokens)
+    with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
+        stored = _StoredRuns(folder)
+        found = stored.with_related(absolute, wanted)
+        _read_sources(sinks, pool, stored, found)
+        if stored.outdated:
+            _read_again(sinks, pool, stored.outdated - {str(one.source.path) for one in found})
+    asked = {"formats": list(wanted.formats)} if wanted.formats else {}
+    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute], **asked})
+    return sinks.counter.summary()
 
 
-class _Told(NamedTuple):
-    """Where what is read goes."""
+class IngestSinks(NamedTuple):
+    """Where an ingest puts what it reads, and what it counts of it."""
 
-    folder: RunFolder
-    tally: Tally
+    folder: StudyFolder
+    """The study, with its database."""
+    counter: IngestCounter
+    """Counts what is stored, for the summary."""
     progress: Listener
+    """Who is told of progress."""
     count_tokens: bool
+    """Whether the tokens of every step are counted exactly."""
 
 
-def _read(told: _Told, workers: Crew, before: _Before, found: Sequence[Found]) -> None:
+def _read_sources(
+    sinks: IngestSinks, pool: WorkerPool, stored: _StoredRuns, found: Sequence[FoundSource]
+) -> None:
     """Read sources into the database."""
     groups = group_captures(one for one in found if one.format is not None)
-    work = partial(read_portion, count_tokens=told.count_tokens)
-    _store(told, before, found, workers.in_order(work, portions(groups)))
+    work = partial(read_portion, count_tokens=sinks.count_tokens)
+    _store_results(sinks, stored, found, pool.map_ordered(work, portions(groups)))
 
 
-def _read_again(told: _Told, workers: Crew, paths: Iterable[str]) -> None:
+def _read_again(sinks: IngestSinks, pool: WorkerPool, paths: Iterable[str]) -> None:
     """Read what an older version left, as far as it is still there and was not read just now."""
     from skilljuror.store import open_write
 
-    before = _Before(told.folder)
-    left = sorted(before.outdated.intersection(paths))
+    stored = _StoredRuns(sinks.folder)
+    left = sorted(stored.outdated.intersection(paths))
     there = [Path(path) for path in left if os.access(path, os.R_OK)]
     if there:
-        again = [replace(one, named=False) for one in before.joined(there, None)]
-        _read(told, workers, before, again)
-    with open_write(told.folder.database) as store:
+        again = [replace(one, named=False) for one in stored.with_related(there)]
+        _read_sources(sinks, pool, stored, again)
+    with open_write(sinks.folder.database) as store:
         store.read_again()
 
 
-def _refuse(study: Path, paths: Iterable[Path]) -> None:
-    if RunFolder(study).planned:
+def _check_paths(study: Path, paths: Iterable[Path]) -> None:
+    if StudyFolder(study).planned:
         raise UsageError(
             f"{str(study)!r} is a study with trials of its own: read logs into another folder, or"
             " leave PATH out to read its trials",
@@ -181,46 +202,48 @@ def _refuse(study: Path, paths: Iterable[Path]) -> None:
             )
 
 
-def _store(
-    told: _Told,
-    before: _Before,
-    found: Sequence[Found],
-    answers: Iterable[tuple[Sequence[LogGroup], ReadLogs]],
+def _store_results(
+    sinks: IngestSinks,
+    stored: _StoredRuns,
+    found: Sequence[FoundSource],
+    results: Iterable[tuple[Sequence[LogGroup], ReadLogs]],
 ) -> None:
     from skilljuror.store import open_write  # loaded while the workers read
 
-    tally, done = told.tally, 0
+    counter, done = sinks.counter, 0
     unread = [unread_row(one) for one in found if one.format is None]
     total = len(found) - len(unread)
-    with open_write(told.folder.database) as store:
-        before.forget(store, unread)
+    with open_write(sinks.folder.database) as store:
+        stored.remove_replaced(store, unread)
         store.put_sources(unread)
-        tally.sources(unread)
-        for batch in batches(answers):
-            _put(store, tally, before, [answer for _, answer in batch])
+        counter.add_sources(unread)
+        for batch in batches(results):
+            _store_batch(store, counter, stored, [result for _, result in batch])
             done += sum(len(group.found) for portion, _ in batch for group in portion)
-            told.progress(Progress("ingest", done, total))
+            sinks.progress(Progress("ingest", done, total))
 
 
-def _put(store: "Store", tally: Tally, before: _Before, answers: Sequence[ReadLogs]) -> None:
-    sources = [row for answer in answers for row in answer.sources]
-    keys = [key for answer in answers for key in answer.runs["trajectories"]["trajectory"]]
-    before.forget(store, sources, keys, [part for answer in answers for part in answer.parts])
+def _store_batch(
+    store: "Store", counter: IngestCounter, stored: _StoredRuns, results: Sequence[ReadLogs]
+) -> None:
+    sources = [row for result in results for row in result.sources]
+    keys = [key for result in results for key in result.runs["trajectories"]["trajectory"]]
+    stored.remove_replaced(
+        store, sources, keys, [part for result in results for part in result.parts]
+    )
     store.put_sources(sources)
-    store.put_runs(answer.runs for answer in answers)
-    alone = [trial for answer in answers for trial in answer.unlogged]
+    store.put_runs(result.runs for result in results)
+    alone = [trial for result in results for trial in result.unlogged]
     store.put_unlogged(alone)
-    tally.unlogged += len(alone)
-    tally.sources(sources)
-    for answer in answers:
-        tally.runs(answer.runs)
+    counter.unlogged += len(alone)
+    counter.add_sources(sources)
+    for result in results:
+        counter.add_runs(result.runs)
 
 
 def usual_folders() -> list[Path]:
-    """Folders where Codex, Claude Code and Gemini CLI keep their logs, where they exist."""
-    found = []
-    for variable, name, logs in USUAL:
-        base = Path(os.environ.get(variable) or Path.home() / name)
-        if (base / logs).is_dir():
-            found.append(base / logs)
-    return found
+    """Folders where the agents whose formats are registered keep their logs, where they exist."""
+    usual = [folder for name in FORMATS if (folder := parser(name).usual_folder)]
+    homes = [Path(os.environ.get(one.variable) or Path.home() / one.folder) for one in usual]
+    found = [home / one.logs for home, one in zip(homes, usual, strict=True)]
+    return [folder for folder in found if folder.is_dir()]

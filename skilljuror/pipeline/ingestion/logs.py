@@ -14,11 +14,14 @@ from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import Found
-from skilljuror.parsers.discovery.deduplication import Capture, Choice, capture, choose
-from skilljuror.parsers.discovery.find_logs import discover
-from skilljuror.parsers.harbor.result import is_trial
-from skilljuror.parsers.harbor.trial import HarborTrial, unlogged, why_unlogged
+from skilljuror.parsers.base import FoundSource
+from skilljuror.parsers.discovery.deduplication import (
+    Capture,
+    CaptureDecision,
+    capture_of,
+    deduplicate,
+)
+from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.registry import resolve
@@ -36,13 +39,13 @@ KEPT = "what its result says is kept"
 """What the reason of a trial without a run goes on to say."""
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
-_LOGGED = "SELECT trajectory, source FROM trajectories ORDER BY trajectory"
+_LOGGED = "SELECT trajectory, source, format FROM trajectories ORDER BY trajectory"
 
 
 class LogGroup(Struct, frozen=True):
     """Sources that may be captures of one run; one unit of work."""
 
-    found: tuple[Found, ...]
+    found: tuple[FoundSource, ...]
     """The sources, each claimed by a format."""
 
     @property
@@ -75,13 +78,16 @@ class LogEvents(Struct, frozen=True):
     """Why the file cannot be read; None when it can."""
 
 
-def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> Iterator[LogEvents]:
+def events_of(
+    paths: Sequence[Path], manifest: SkillManifest | None = None, formats: Sequence[str] = ()
+) -> Iterator[LogEvents]:
     """The resource events of logs, run by run as they are read, in the order of discovery.
 
     A file that was named is always told. Of files found in folders each run is told once,
-    and those that no format claims are passed over.
+    and those that no format claims are passed over. `formats` are those that are looked for; ()
+    for all that are registered.
     """
-    found = discover(paths)
+    found = discover(paths, formats=formats)
     for one in found:
         if one.format is None and one.named:
             yield LogEvents(str(one.source.path), problem=one.problem)
@@ -97,9 +103,9 @@ def events_of(paths: Sequence[Path], manifest: SkillManifest | None = None) -> I
                 yield LogEvents(choice.capture.source, found_events)
 
 
-def group_captures(found: Iterable[Found]) -> list[LogGroup]:
+def group_captures(found: Iterable[FoundSource]) -> list[LogGroup]:
     """Sources grouped by the session their first bytes name; in order of the first of each."""
-    groups: dict[str, list[Found]] = {}
+    groups: dict[str, list[FoundSource]] = {}
     for one in found:
         groups.setdefault(session_hint(one), []).append(one)
     return [LogGroup(tuple(members)) for members in groups.values()]
@@ -108,7 +114,7 @@ def group_captures(found: Iterable[Found]) -> list[LogGroup]:
 class _Place(Struct, frozen=True):
     """A run that was parsed and is not held."""
 
-    found: Found
+    found: FoundSource
     """Its source."""
     at: int
     """Its number among the runs of the source."""
@@ -129,7 +135,7 @@ def portions(groups: Iterable[LogGroup]) -> Iterator[tuple[LogGroup, ...]]:
         yield tuple(portion)
 
 
-def ready() -> None:
+def preload() -> None:
     """Load what reading takes."""
     for name in FORMATS:
         parser(name)
@@ -153,7 +159,7 @@ def read_portion(groups: tuple[LogGroup, ...], *, count_tokens: bool = False) ->
     return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone))
 
 
-def session_hint(found: Found) -> str:
+def session_hint(found: FoundSource) -> str:
     """The session that a source's first bytes name; its path where they name none."""
     return found.session or str(found.source.path)
 
@@ -173,7 +179,9 @@ def _read_group(group: LogGroup, *, count_tokens: bool) -> tuple[list[SourceRow]
     return [_settled(row, lost, winners) for row in rows], counted
 
 
-def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajectory | _Place]]]:
+def _runs(
+    group: LogGroup,
+) -> tuple[list[SourceRow], list[tuple[CaptureDecision, Trajectory | _Place]]]:
     """A row per file, and every run in the group with what becomes of it.
 
     Captures that are big together are not held together: of those only places are told.
@@ -186,12 +194,12 @@ def _runs(group: LogGroup) -> tuple[list[SourceRow], list[tuple[Choice, Trajecto
         runs, row = _parse(found)
         rows.append(row)
         alone = len(group.found) == len(runs) == 1
-        captures.extend([capture(row.path, run, alone=alone) for run in runs])
+        captures.extend([capture_of(row.path, run, alone=alone) for run in runs])
         parsed.extend(runs if held else (_Place(found, at) for at in range(len(runs))))
-    return rows, list(zip(choose(captures), parsed, strict=True))
+    return rows, list(zip(deduplicate(captures), parsed, strict=True))
 
 
-def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
+def _kept(choice: CaptureDecision, parsed: Trajectory | _Place) -> Trajectory:
     """A run to count, under the key of its branch; parsed again where it was not held."""
     if isinstance(parsed, _Place):
         runs = read(parsed.found.source, parsed.found.format or "")
@@ -199,7 +207,7 @@ def _kept(choice: Choice, parsed: Trajectory | _Place) -> Trajectory:
     return replace(parsed, trajectory=choice.key)
 
 
-def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
+def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
     path, name = str(found.source.path), found.format or ""
     try:
         runs = list(read(found.source, name))
@@ -209,16 +217,18 @@ def _parse(found: Found) -> tuple[list[Trajectory], SourceRow]:
     return runs, SourceRow(path, "parsed", name, reason, found.size)
 
 
-def _without_run(found: Found, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
+def _without_run(found: FoundSource, row: SourceRow) -> tuple[SourceRow, UnloggedTrial | None]:
     """The row of a source, and its trial where it is the folder of one that left no run."""
-    if found.format != HarborTrial.format or row.reason is None:
+    if row.reason is None:
         return row, None
     try:
-        trial = unlogged(found.source)
+        unlogged = parser(found.format or "").unlogged_trial(found.source)
     except TrajectoryError:
         return row, None
-    why = why_unlogged(found.source) if row.reason == NO_RUN else row.reason
-    return replace(row, reason=f"{why}; {KEPT}"), trial
+    if unlogged is None:
+        return row, None
+    trial, why = unlogged
+    return replace(row, reason=f"{why if row.reason == NO_RUN else row.reason}; {KEPT}"), trial
 
 
 def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceRow:
@@ -240,18 +250,19 @@ def read_logged(database: Path, name: str) -> Trajectory:
         what = "no run" if not rows else f"{len(rows)} runs"
         raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
     row = (exact or rows)[0]
-    key = str(row["trajectory"])
-    for found in discover(_holders(Path(row["source"]))):
-        for trajectory in read(found.source, found.format) if found.format else ():
-            if trajectory.trajectory == key.partition(BRANCH)[0]:
-                return replace(trajectory, trajectory=key)
+    key, log = str(row["trajectory"]), Path(row["source"])
+    for trajectory in _runs_again(log, str(row["format"])):
+        if trajectory.trajectory == key.partition(BRANCH)[0]:
+            return replace(trajectory, trajectory=key)
     raise TrajectoryError(
-        f"the log of {key!r} has gone or changed; ingest it again",
-        file=row["source"],
+        f"the log of {key!r} has gone or changed; ingest it again", file=row["source"]
     )
 
 
-def _holders(log: Path) -> list[Path]:
-    """The log, or the trial folder that it lies in and takes its key from."""
-    trials = [folder for folder in list(log.parents)[:8] if is_trial(folder)]
-    return trials[:1] or [log]
+def _runs_again(log: Path, format: str) -> Iterator[Trajectory]:
+    """The runs of a log, or of the folder around it that gives it its key; then those that the
+    format it was read with gives, which may be one that only the ingest was told of."""
+    folder_formats = [name for name in FORMATS if parser(name).folder_marker]
+    for formats in ((), (format, *folder_formats)):
+        for found in discover([folder_source_around(log) or log], formats=formats):
+            yield from read(found.source, found.format) if found.format else ()

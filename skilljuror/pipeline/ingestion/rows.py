@@ -5,8 +5,8 @@ import json
 from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
-from skilljuror.models.trajectory import Call, Step, Trajectory, Usage
-from skilljuror.parsers.base import Found
+from skilljuror.models.trajectory import Step, ToolCall, Trajectory, Usage
+from skilljuror.parsers.base import FoundSource
 
 PREVIEW = 160
 _LOOK = 4 * PREVIEW
@@ -93,7 +93,7 @@ def offered_rows(trajectory: Trajectory) -> tuple[OfferedRow, ...] | None:
     return tuple(OfferedRow(key, skill.name, skill.bundled) for skill in trajectory.offered)
 
 
-def asked(call: Call) -> str:
+def asked(call: ToolCall) -> str:
     """What a call asks for, in one piece of text."""
     if call.command is not None:
         return call.command
@@ -110,7 +110,7 @@ def _preview(asks: list[str], said: str) -> str:
     return near[:PREVIEW]
 
 
-def unread_row(found: Found) -> SourceRow:
+def unread_row(found: FoundSource) -> SourceRow:
     """A source that no format claims: an error where the user named it, else skipped."""
     status: SourceStatus = "error" if found.named else "skipped"
     return SourceRow(str(found.source.path), status, None, found.problem, found.size)

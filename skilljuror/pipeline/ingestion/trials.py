@@ -1,23 +1,30 @@
-"""Finding and reading what a study's trials and foreign logs left behind."""
+"""A study's own trials: reading one again, and all of them into the database."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import RunFolder, read_record
+from skilljuror.files import StudyFolder, read_record
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
-from skilljuror.models.study import TrialRecord
+from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers import FORMATS
-from skilljuror.parsers.discovery.find_logs import Found, discover
-from skilljuror.parsers.read import read
-from skilljuror.pipeline.construction.offered import offered_by, units_of_build
+from skilljuror.parsers.base import FoundSource, LogKind
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.read import parser, read
+from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
+from skilljuror.pipeline.construction.stored_builds import read_builds
+from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.rows import unread_row
-from skilljuror.registry import resolve
+from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
+from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
+from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
+from skilljuror.store import Store, open_write
+from skilljuror.store.runs import RunColumns, run_columns
 
 
 class ReadTrial(Struct, frozen=True):
@@ -37,7 +44,7 @@ class ReadTrial(Struct, frozen=True):
 
 def read_trial(study: Path, trial: str) -> ReadTrial:
     """One finished trial. Raises StudyError when it is not there."""
-    folder = RunFolder(study)
+    folder = StudyFolder(study)
     path = folder.trial_record(trial)
     if not path.is_file():
         raise StudyError(f"no finished trial {trial!r} in {str(study)!r}", file=str(path))
@@ -61,17 +68,18 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
         elif chosen is not None:
             rows.append(SourceRow(path, "duplicate", found.format, "a more native log was read"))
         else:
-            chosen, row = _try(found, trial)
+            chosen, row = _read_first_run(found, trial)
             rows.append(row)
     return chosen, tuple(rows)
 
 
-def _precedence(found: Found) -> tuple[int, str]:
-    native = 9 if found.format is None else resolve(FORMATS, found.format, "format").native
-    return native, str(found.source.path)
+def _precedence(found: FoundSource) -> tuple[int, str]:
+    """Nearest to the agent first; what cannot be read, last."""
+    kind = len(LogKind) if found.format is None else parser(found.format).kind
+    return kind, str(found.source.path)
 
 
-def _try(found: Found, trial: str) -> tuple[Trajectory | None, SourceRow]:
+def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, SourceRow]:
     path, name = str(found.source.path), found.format or ""
     try:
         first = next(iter(read(found.source, name)), None)
@@ -80,3 +88,66 @@ def _try(found: Found, trial: str) -> tuple[Trajectory | None, SourceRow]:
     if first is None:
         return None, SourceRow(path, "error", name, "it holds no run", found.size)
     return replace(first, trajectory=trial), SourceRow(path, "parsed", name, None, found.size)
+
+
+class _TrialJob(Struct, frozen=True):
+    study: Path
+    trial: str
+    count_tokens: bool
+
+
+class _TrialRows(Struct, frozen=True):
+    record: TrialRecord
+    sources: tuple[SourceRow, ...]
+    runs: RunColumns
+
+
+def ingest_trials(
+    study: Path, *, jobs: int = 1, count_tokens: bool = False, progress: Listener = silent
+) -> IngestSummary:
+    """Everything a study's folder holds into its database; doing it again changes nothing.
+
+    `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    """
+    if count_tokens:
+        refuse_estimates()
+    folder = StudyFolder.existing(study)
+    plan = read_record(StudyPlan, folder.plan_file)
+    work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
+    counter = IngestCounter()
+    with open_write(folder.database, grow=True) as store:
+        trials, paths = store.trials(), store.sources()
+        store.forget_trials(sorted(trials - {job.trial for job in work}))
+        store.put_plan(plan)
+        store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
+        done = 0
+        for batch in batches(map_ordered(_analyse_trial, work, jobs)):
+            paths -= _store_trials(store, counter, [rows for _, rows in batch])
+            done += len(batch)
+            progress(Progress("ingest", done, len(work), batch[-1][0].trial))
+        store.forget((), sorted(paths))
+        store.read_again()
+    return counter.summary()
+
+
+def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRows]) -> set[str]:
+    """Store trials; the paths of their files."""
+    store.forget([row.record.trial for row in rows if not row.runs["trajectories"]["trajectory"]])
+    store.put_trials([row.record for row in rows])
+    sources = [source for row in rows for source in row.sources]
+    store.put_sources(sources)
+    store.put_runs(row.runs for row in rows)
+    counter.trials += len(rows)
+    counter.add_sources(sources)
+    for row in rows:
+        counter.add_runs(row.runs)
+    return {source.path for source in sources}
+
+
+def _analyse_trial(job: _TrialJob) -> _TrialRows:
+    trial = read_trial(job.study, job.trial)
+    found = analyse(
+        job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
+        count_tokens=job.count_tokens,
+    )  # fmt: skip
+    return _TrialRows(trial.record, trial.sources, run_columns([found]))

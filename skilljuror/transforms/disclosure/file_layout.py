@@ -8,11 +8,12 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
-from skilljuror.knowledge.classes import is_markdown
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.headings import can_shift, slug
-from skilljuror.knowledge.markdown.block_index import Heading, plain
-from skilljuror.knowledge.generated.embedded_files import Embedded
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.markdown.block_index import Heading, visible_text
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
+from skilljuror.knowledge.markdown.text_file import without_blank_edges
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 from skilljuror.tokens import estimate
@@ -37,7 +38,7 @@ class Reference:
     page: Page
     titles: tuple[str, ...]
     """Headings that say what it is about, the widest first."""
-    file: Embedded | None = None
+    file: EmbeddedFile | None = None
     """The carried file it comes from; None for sections of the root."""
     whole: "Reference | None" = None
     """The file it is a part of."""
@@ -52,7 +53,7 @@ class Reference:
 class Layout:
     """The files of one layout."""
 
-    def __init__(self, parent: Bundle, sources: Sources, flat: FlatSkill) -> None:
+    def __init__(self, parent: Bundle, sources: BundleTexts, flat: FlatSkill) -> None:
         self.flat = flat
         self.sources = sources
         self.folder = str(PurePosixPath(flat.path).parent)
@@ -60,14 +61,14 @@ class Layout:
         self.references: list[Reference] = []
         self.runs: list[tuple[list[Group], str]] = []
         """Sections that left the root, and the file they went to."""
-        self.verbatim: list[tuple[Embedded, PlannedFile]] = []
+        self.verbatim: list[tuple[EmbeddedFile, PlannedFile]] = []
         self.placed: dict[str, str] = {}
         """Path in a marker -> path in the variant."""
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded if self.keeps_path(one)]
         self._names = {path.casefold() for path in [*self.data, flat.path, *fixed]}
         self._home = self._free_folder("references")
 
-    def keeps_path(self, file: Embedded) -> bool:
+    def keeps_path(self, file: EmbeddedFile) -> bool:
         """Whether a carried file goes back to its own path: all but a SKILL.md, since a second one
         would be taken for a skill."""
         return PurePosixPath(file.path).name.lower() != "skill.md"
@@ -90,7 +91,7 @@ class Layout:
     def add_sections(self, moved: Sequence[Group], merge_tokens: int) -> None:
         """References out of sections that leave the root."""
         for run in merged(moved, merge_tokens):
-            title = plain(run[0].title) or plain(run[0].path[-1] if run[0].path else "")
+            title = visible_text(run[0].title) or visible_text(run[0].path[-1] if run[0].path else "")
             title = title or PurePosixPath(self.folder).name
             place = f"{self._home}/{slug(run[0].unit)}" if run[0].unit else self._home
             page = Page(self._free(f"{self.folder}/{place}/{slug(title)}.md"), self.sources)
@@ -131,7 +132,7 @@ class Layout:
         files += [planned.path for _, planned in self.verbatim]
         return any(one == path or one.startswith(f"{path}/") for one in files)
 
-    def _path_of(self, file: Embedded) -> str:
+    def _path_of(self, file: EmbeddedFile) -> str:
         if self.keeps_path(file):
             return f"{self.folder}/{file.path}"
         unit = self.flat.unit_at(file.heading.start)
@@ -181,7 +182,7 @@ class Layout:
         whole = joined(ranges)
         inside = self.headings_in(whole)
         lines = sum(end - start for start, end in whole)
-        listed = [one for one in inside if 2 <= one.level + shift <= 3 and plain(one.title)]
+        listed = [one for one in inside if 2 <= one.level + shift <= 3 and visible_text(one.title)]
         told = any("contents" in one.title.lower() for one in inside)
         opens = bool(inside) and inside[0].start == whole[0][0] and inside[0].level + shift == 1
         if lines > LONG_LINES and len(listed) >= 3 and not told and (opens or page.lines):
@@ -195,7 +196,7 @@ class Layout:
 
     def headings_in(self, ranges: Sequence[Range]) -> list[Heading]:
         """The top-level headings within the ranges."""
-        headings, starts = self.flat.document.headings, self._starts
+        headings, starts = self.flat.markdown.headings, self._starts
         inside = {
             number
             for start, end in ranges
@@ -205,23 +206,20 @@ class Layout:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [one.start for one in self.flat.document.headings]
+        return [one.start for one in self.flat.markdown.headings]
 
     def copy_trimmed(self, page: Page, start: int, end: int, shift: int = 0) -> None:
         """Copy lines without the blank ones at the edges."""
-        while start < end and not self.flat.lines[start].strip():
-            start += 1
-        while end > start and not self.flat.lines[end - 1].strip():
-            end -= 1
+        start, end = without_blank_edges(self.flat.lines, start, end)
         if end > start:
             page.copy(self.flat.path, start + 1, end, shift)
 
-    def _verbatim(self, path: str, file: Embedded) -> PlannedFile:
+    def _verbatim(self, path: str, file: EmbeddedFile) -> PlannedFile:
         piece = Copy(self.flat.path, file.start + 1, file.end)
         text = file.text
         return PlannedFile(path, (piece,), file.executable, text.final_newline, text.bom, text.crlf)
 
-    def _carried_markdown(self, path: str, file: Embedded) -> None:
+    def _carried_markdown(self, path: str, file: EmbeddedFile) -> None:
         if file.fenced:
             self.verbatim.append((file, self._verbatim(path, file)))
             return
@@ -241,7 +239,7 @@ class Layout:
         for part in parts:
             self._add_part(reference, part)
 
-    def _parts(self, file: Embedded, top: int) -> list[list[Range]]:
+    def _parts(self, file: EmbeddedFile, top: int) -> list[list[Range]]:
         """The sections of a large carried file, in runs small enough to be read alone."""
         if estimate("\n".join(file.text.lines)) <= SPLIT_TOKENS:
             return []
@@ -265,7 +263,7 @@ class Layout:
     def _add_part(self, whole: Reference, part: Sequence[Range]) -> None:
         titles = tuple(one.title for one in self.headings_in(part))
         folder = str(PurePosixPath(whole.page.path).with_suffix(""))
-        page = Page(self._free(f"{folder}/{slug(plain(titles[0]))}.md"), self.sources)
+        page = Page(self._free(f"{folder}/{slug(visible_text(titles[0]))}.md"), self.sources)
         self._fill(page, part, topics(titles[:3]))
         part_of = Reference(page, titles, whole.file, whole)
         self.references.append(part_of)
@@ -291,7 +289,7 @@ def _contents(page: Page, headings: Sequence[Heading]) -> None:
     page.make("contents")
     page.make("blank")
     for one in headings:
-        page.make("contents-row", title=plain(one.title))
+        page.make("contents-row", title=visible_text(one.title))
 
 
 def merged(moved: Sequence[Group], merge_tokens: int) -> list[list[Group]]:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from posixpath import dirname, relpath
 from urllib.parse import quote
 
-from skilljuror.knowledge.markdown.block_index import plain
+from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.transforms.disclosure.trigger_cues import MAX_TOPIC_CHARS, topics
 from skilljuror.transforms.disclosure.file_layout import Layout
 from skilljuror.transforms.editing.page_builder import Page
@@ -40,7 +40,7 @@ class Shelves:
         """The guides made so far."""
         self._own = {self._shown(one.page.path) for one in layout.references if one.file is None}
         self._titles = {
-            self._shown(one.page.path): plain(one.titles[0])
+            self._shown(one.page.path): visible_text(one.titles[0])
             for one in layout.references
             if one.titles
         }

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution, SubstitutionKind
 from skilljuror.transforms.disclosure.file_layout import Layout
 from skilljuror.transforms.editing.links import (
@@ -25,11 +25,11 @@ class Moves:
         self.layout = layout
         self.flat = layout.flat
         self.pages = pages
-        document = self.flat.document
-        names = anchors([one.title for one in document.headings])
+        markdown = self.flat.markdown
+        names = anchors([one.title for one in markdown.headings])
         self._lines: dict[str, list[int]] = defaultdict(list)
         """Anchor in the flat file -> 0-based lines of its headings."""
-        for one, name in zip(document.headings, names, strict=True):
+        for one, name in zip(markdown.headings, names, strict=True):
             self._lines[name].append(one.start)
         self._carried = {
             file.heading.start: (layout.placed[file.path], "") for file in self.flat.embedded
@@ -37,7 +37,7 @@ class Moves:
         self._found: dict[str, tuple[str, str] | None] = {}
         self._read: dict[str, list[tuple[int, str]]] = {}
         self._defining = {
-            line for one in document.definitions for line in range(one.start, one.end)
+            line for one in markdown.definitions for line in range(one.start, one.end)
         }
         self._names = Names(layout)
 
@@ -60,7 +60,7 @@ class Moves:
         return Copy(piece.source, piece.start, piece.end, piece.shift, changes)
 
     def _changes(self, piece: Copy, page: str) -> Iterator[Substitution]:
-        for number in range(max(piece.start, self.flat.document.skip + 1), piece.end + 1):
+        for number in range(max(piece.start, self.flat.markdown.frontmatter_lines + 1), piece.end + 1):
             after, kind = self._after(number - 1, page)
             before = self.flat.lines[number - 1]
             if after != before:
@@ -70,7 +70,7 @@ class Moves:
         before = self.flat.lines[line]
         kind: SubstitutionKind = "link"
         text, unit = before, self.flat.unit_at(line)
-        if line in self.flat.document.prose or line in self._defining:
+        if line in self.flat.markdown.prose_lines or line in self._defining:
             text = rewrite_links(before, lambda target: self._target(target, page, unit))
         renamed = self._names.renamed(text, unit)
         kind = kind if renamed == text else "mention"
@@ -116,9 +116,9 @@ class Moves:
 
 def _page_anchors(page: Page) -> Iterator[tuple[int, str]]:
     """(0-based line of the flat file, anchor on the page) of each copied heading."""
-    document = document_of(tuple(page.lines))
-    names = anchors([one.title for one in document.headings])
-    by_line = {one.start: name for one, name in zip(document.headings, names, strict=True)}
+    markdown = markdown_index(tuple(page.lines))
+    names = anchors([one.title for one in markdown.headings])
+    by_line = {one.start: name for one, name in zip(markdown.headings, names, strict=True)}
     place = 0
     for piece in page.pieces:
         if isinstance(piece, Generated):

@@ -28,7 +28,7 @@ class Draft:
         pages = [self.root, *self.guides, *(one.page for one in self.layout.references)]
         moves = Moves(self.layout, pages)
         for page in pages:
-            supply(page, flat.document, moves.line)
+            supply(page, flat.markdown, moves.line)
         files = [moves.planned(page) for page in pages]
         files += [planned for _, planned in self.layout.verbatim]
         flags = self.root.sources.text(flat.path).flags
@@ -65,7 +65,7 @@ def root_page(
     flat = layout.flat
     page = guide or Page(flat.path, layout.sources)
     if guide is None:
-        page.copy(flat.path, 1, flat.document.skip)
+        page.copy(flat.path, 1, flat.markdown.frontmatter_lines)
     place = 0
     for start, end in joined([one for group in kept for one in group.ranges]):
         _point(page, [row for line, row in left if place <= line < start])

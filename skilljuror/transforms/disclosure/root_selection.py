@@ -51,7 +51,7 @@ def score(flat: FlatSkill, group: Group) -> float:
     text = flat.text(group.ranges)
     code = sum(
         len("\n".join(flat.lines[block.start : block.end]))
-        for block in flat.document.blocks
+        for block in flat.markdown.blocks
         if block.kind == "fence" and any(a <= block.start < b for a, b in group.ranges)
     )
     value = 2.0 if _ROOT.search(group.title) else 0.0

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from skilljuror.knowledge.classes import is_licence
-from skilljuror.knowledge.markdown.block_index import Document
-from skilljuror.knowledge.generated.embedded_files import KINDS, Embedded
+from skilljuror.models.resource_class import is_licence
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.models.plan import Copy
 from skilljuror.transforms.disclosure.trigger_cues import (
     GENERIC,
@@ -103,15 +103,15 @@ class Routing:
         shown = self._shown(path)
         return {"path": shown, "link": quote(shown)}
 
-    def _names(self, file: Embedded) -> list[str]:
+    def _names(self, file: EmbeddedFile) -> list[str]:
         """How the text may name a carried file: whole path, path in its skill, file name."""
         unit = self.flat.unit_at(file.heading.start)
         inner = file.path.removeprefix(f"{unit}/") if unit else file.path
         names = dict.fromkeys([file.path, inner, PurePosixPath(file.path).name])
         return [name for name in names if name == file.path or name not in self._shared]
 
-    def _mentions(self, file: Embedded) -> list[Mention]:
-        own = (file.heading.start, file.stop)
+    def _mentions(self, file: EmbeddedFile) -> list[Mention]:
+        own = (file.heading.start, file.section_end)
         return mentions(self.flat, self._names(file), own, self.flat.unit_at(own[0]))
 
     @staticmethod
@@ -127,9 +127,9 @@ class Routing:
         told = self._told(self._mentions(file), self._names(file)) if file else ""
         copies = [piece for piece in reference.page.pieces if isinstance(piece, Copy)]
         ranges = [(piece.start - 1, piece.end) for piece in copies]
-        document = self.flat.document
-        told = told or ("" if reference.merged else first_sentence(document, ranges))
-        told = told or ("" if about else first_sentence(document, ranges, least=1))
+        markdown = self.flat.markdown
+        told = told or ("" if reference.merged else first_sentence(markdown, ranges))
+        told = told or ("" if about else first_sentence(markdown, ranges, least=1))
         return _read_row(self._link(reference.page.path), about, told)
 
     def _parts(self) -> list[Row]:
@@ -150,16 +150,16 @@ class Routing:
             for whole, paths in wholes.items()
         ]
 
-    def _carried(self, file: Embedded, path: str) -> Row:
+    def _carried(self, file: EmbeddedFile, path: str) -> Row:
         """A file that came out of a fence: Markdown is read, anything else is used."""
         found, names = self._mentions(file), self._names(file)
         text = "\n".join(file.text.lines)
         if path.lower().endswith(".md"):
-            document = Document(file.text.lines)
-            about = self._topics(one.title for one in document.headings)
-            told = self._told(found, names) or first_sentence(document)
+            markdown = MarkdownIndex(file.text.lines)
+            about = self._topics(one.title for one in markdown.headings)
+            told = self._told(found, names) or first_sentence(markdown)
             return _read_row(self._link(path), about or PurePosixPath(path).stem, told)
-        helper = file.heading.title.startswith(KINDS[0])
+        helper = file.is_helper
         cue = (code_cue(path, text) if helper else "") or self._told(found, names)
         params = {"path": self._shown(path)}
         name = PurePosixPath(file.path).name
@@ -172,12 +172,12 @@ class Routing:
         defined = defined_names(text) if helper else ""
         return (f"{kind}-names", params | {"names": defined}) if defined else (kind, params)
 
-    def _module_mentions(self, file: Embedded) -> list[Mention]:
+    def _module_mentions(self, file: EmbeddedFile) -> list[Mention]:
         """Where the text names a script as a module: without its suffix."""
         stem = PurePosixPath(file.path).stem
         if not stem.strip("_") or not ("_" in stem.strip("_") or "-" in stem):
             return []
-        own = (file.heading.start, file.stop)
+        own = (file.heading.start, file.section_end)
         return mentions(self.flat, [file.path, stem], own, self.flat.unit_at(own[0]))
 
     def _used(self, *, crowded: bool) -> list[Row]:

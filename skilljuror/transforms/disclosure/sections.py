@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.generated.line_grammar import made_heading
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import Document, Heading
-from skilljuror.knowledge.generated.embedded_files import Embedded, embedded_files
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, Heading
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.tokens import estimate
 
 GROUP_TOKENS = 1_200
@@ -37,9 +37,9 @@ class Section:
     level: int
     title: str
     start: int
-    own: int
+    text_start: int
     """Line where the heading's own text starts."""
-    stop: int
+    text_end: int
     """Line where its own text ends: the next heading of any level."""
     children: list["Section"] = field(default_factory=list)
 
@@ -82,24 +82,24 @@ class Group:
 class FlatSkill:
     """A flat SKILL.md, taken apart."""
 
-    def __init__(self, path: str, document: Document) -> None:
+    def __init__(self, path: str, markdown: MarkdownIndex) -> None:
         self.path = path
-        self.document = document
-        self.lines = document.lines
-        self.embedded: tuple[Embedded, ...] = embedded_files(document)
-        self.taken = [(file.heading.start, file.stop) for file in self.embedded]
+        self.markdown = markdown
+        self.lines = markdown.lines
+        self.embedded: tuple[EmbeddedFile, ...] = embedded_files(markdown)
+        self.taken = [(file.heading.start, file.section_end) for file in self.embedded]
         self.headings: tuple[Heading, ...] = tuple(
             one
-            for one in document.headings
+            for one in markdown.headings
             if not self.is_taken(one.start) and not self.lines[one.start].startswith(" ")
         )
         starts = {one.start for one in self.headings} | {start for start, _ in self.taken}
         self._edges = sorted(starts | {len(self.lines)})
-        names = anchors([one.title for one in document.headings])
-        self.anchors = {one.start: name for one, name in zip(document.headings, names, strict=True)}
+        names = anchors([one.title for one in markdown.headings])
+        self.anchors = {one.start: name for one, name in zip(markdown.headings, names, strict=True)}
         """Line of each heading -> its anchor."""
         self._code = [
-            (file.heading.start, file.stop)
+            (file.heading.start, file.section_end)
             for file in self.embedded
             if file.fenced and not is_markdown(file.path)
         ]
@@ -166,7 +166,7 @@ class FlatSkill:
         found = [
             one.start
             for one in self.headings
-            if one.start > last and one.level == 1 and made_heading(one.title) == "shared"
+            if one.start > last and one.level == 1 and template_of_heading(one.title) == "shared"
         ]
         return found[-1] if found else len(self.lines)
 
@@ -175,7 +175,7 @@ class FlatSkill:
         """First line of each source skill's section -> end of what must stay with its title: its
         configuration and its directory."""
         found = {start: start + 1 for start, _ in self.units}
-        for block in self.document.blocks:
+        for block in self.markdown.blocks:
             start = max((one for one in found if one <= block.start), default=None)
             if start is None or self.says([(found[start], block.start)]):
                 continue
@@ -186,7 +186,7 @@ class FlatSkill:
 
     def _units(self) -> Iterator[tuple[int, str]]:
         found: dict[str, int] = {}
-        for line in sorted(self.document.prose):
+        for line in sorted(self.markdown.prose_lines):
             match = _UNIT.match(self.lines[line])
             above = [one.start for one in self.headings if one.level == 1 and one.start < line]
             if match and above and above[-1] not in found.values():
@@ -195,7 +195,7 @@ class FlatSkill:
 
     def tree(self) -> Section:
         """The sections under a root section that holds the text before the first heading."""
-        skip = self.document.skip
+        skip = self.markdown.frontmatter_lines
         root = Section(0, "", skip, skip, self._next_edge(skip - 1))
         stack = [root]
         for one in self.headings:
@@ -223,8 +223,8 @@ class FlatSkill:
         if section.level > 1 and (tokens <= self._movable or not section.children):
             yield Group(ranges, section.title, path, tokens, unit=unit)
             return
-        own = [(section.start, section.stop)]
-        bare = not self.says([(section.own, section.stop)])
+        own = [(section.start, section.text_end)]
+        bare = not self.says([(section.text_start, section.text_end)])
         yield Group(own, section.title, path, self.tokens(own), lead=True, bare=bare, unit=unit)
         below = (*path, section.title) if section.level else path
         for child in section.children:
@@ -237,7 +237,7 @@ class FlatSkill:
         start, end = group.ranges[0]
         opening = next((one.end for one in self.headings if one.start == start), start)
         first = self.fixed.get(start, opening)
-        cuts = [block.start for block in self.document.blocks if first <= block.start < end]
+        cuts = [block.start for block in self.markdown.blocks if first <= block.start < end]
         if start not in self.fixed:
             cuts = [cut for cut in cuts if self.says([(first, cut)])]
         whole = [cut for cut in cuts if not self._parts_steps(start, cut, end)] or cuts
@@ -263,7 +263,7 @@ class FlatSkill:
         list that goes on counting, on the other."""
         lists = [
             block.start
-            for block in self.document.blocks
+            for block in self.markdown.blocks
             if block.kind == "ordered_list_open" and start <= block.start < end
         ]
         after = next((line for line in lists if line >= cut), None)
@@ -274,7 +274,7 @@ class FlatSkill:
 
 
 def _ranges(section: Section) -> Iterator[Range]:
-    yield section.start, section.stop
+    yield section.start, section.text_end
     for child in section.children:
         yield from _ranges(child)
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
-from skilljuror.knowledge.units.critical_tokens import criticals
-from skilljuror.knowledge.plans.block_inventory import words
+from skilljuror.knowledge.units.critical_tokens import critical_tokens
+from skilljuror.knowledge.plans.block_inventory import distinct_words
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import slug
-from skilljuror.knowledge.markdown.block_index import plain
-from skilljuror.knowledge.generated.embedded_files import is_structure
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.markdown.block_index import visible_text
+from skilljuror.knowledge.generated.embedded_files import is_structural_heading
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.disclosure.root_selection import Budget, Chooser, carry_bare
 from skilljuror.transforms.disclosure.trigger_cues import clip
@@ -32,7 +32,7 @@ GUIDE_CUE = 300
 
 
 def guided(
-    parent: Bundle, sources: Sources, flat: FlatSkill, limit: int, merge_tokens: int
+    parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int, merge_tokens: int
 ) -> Draft:
     """The draft of a union: a root with a row for each skill, and a guide behind each row."""
     layout = Layout(parent, sources, flat)
@@ -46,7 +46,7 @@ def guided(
         files = sum(flat.home(file.heading.start) == unit for file in flat.embedded)
         budget = Budget(max(24, limit - files - 8))
         stays, goes = _parted(flat, mine, budget)
-        kept[unit] = [one for one in stays if not (one.bare and is_structure(one.title))]
+        kept[unit] = [one for one in stays if not (one.bare and is_structural_heading(one.title))]
         moved += goes
     layout.add_sections(sorted(moved, key=lambda group: group.start), merge_tokens)
     layout.add_carried()
@@ -63,7 +63,7 @@ def guided(
     ]
     rows = [_row(layout, unit, paths[unit]) for unit in units]
     rows += Routing(layout, "").rows()
-    room = limit - flat.document.skip - _lines(kept[""])
+    room = limit - flat.markdown.frontmatter_lines - _lines(kept[""])
     root = root_page(layout, kept[""], shelves.fitted(rows, room))
     return Draft(layout, root, [*guides, *shelves.guides])
 
@@ -88,7 +88,7 @@ def _row(layout: Layout, unit: str, path: str) -> Row:
     """What the root says of a skill: its title, its description, and where its files lie."""
     flat = layout.flat
     start = next(line for line, name in flat.units if name == unit)
-    title = next(plain(one.title) for one in flat.document.headings if one.start == start)
+    title = next(visible_text(one.title) for one in flat.markdown.headings if one.start == start)
     shown = path.removeprefix(f"{layout.folder}/")
     params = {"path": shown, "link": quote(shown), "topics": title}
     folders = sorted(_folders(layout, unit))
@@ -123,7 +123,7 @@ def _description(flat: FlatSkill, start: int) -> str:
     fields, _ = parse_frontmatter(["---", *lines, "---"])
     told = clip((plain_field(fields, "description") or "").translate(_NO_LINKS), GUIDE_CUE)
     page = " ".join(line.strip() for line in lines)
-    same = words([told]) <= words([page]) and set(criticals(told)) <= set(criticals(page))
+    same = distinct_words([told]) <= distinct_words([page]) and set(critical_tokens(told)) <= set(critical_tokens(page))
     return told if same else ""
 
 
@@ -134,7 +134,7 @@ def _configuration(flat: FlatSkill, start: int) -> Sequence[str]:
     """The lines of the frontmatter that a skill's section opens with."""
     end = flat.fixed.get(start, start)
     fence = next(
-        (one for one in flat.document.blocks if start < one.start < end and one.kind == "fence"),
+        (one for one in flat.markdown.blocks if start < one.start < end and one.kind == "fence"),
         None,
     )
     return flat.lines[fence.start + 1 : fence.end - 1] if fence else ()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.markdown.block_index import Document, plain
-from skilljuror.knowledge.generated.embedded_files import is_marker
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
+from skilljuror.knowledge.generated.embedded_files import is_marker_heading
 from skilljuror.transforms.disclosure.sections import FlatSkill
 
 MAX_CUE = 220
@@ -76,7 +76,7 @@ def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX
 
 
 def _topic(title: str) -> str:
-    told = "" if is_marker(title) else plain(title).strip().rstrip(".:;,")
+    told = "" if is_marker_heading(title) else visible_text(title).strip().rstrip(".:;,")
     return clip(told, MAX_HEADING)
 
 
@@ -89,14 +89,14 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
 
 
 def first_sentence(
-    document: Document, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
+    markdown: MarkdownIndex, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
 ) -> str:
     """The first sentence of prose that stands on its own, of so many characters at least; "" when
     there is none. With `ranges` only their lines (0-based, half-open) are read."""
-    looked = ranges if ranges is not None else [(0, len(document.lines))]
-    found = next(filter(None, (document.paragraph(*lines) for lines in looked)), None)
-    found = found or next(filter(None, (document.item(*lines) for lines in looked)), None)
-    told = plain(found) if found else ""
+    looked = ranges if ranges is not None else [(0, len(markdown.lines))]
+    found = next(filter(None, (markdown.first_paragraph(*lines) for lines in looked)), None)
+    found = found or next(filter(None, (markdown.first_item(*lines) for lines in looked)), None)
+    told = visible_text(found) if found else ""
     sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
     leads = sentence.endswith(":") and (least > 1 and not _tells_alone(sentence))
@@ -202,19 +202,19 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 def _mention(
     flat: FlatSkill, line: int, pattern: re.Pattern[str], links: Sequence[str]
 ) -> Iterator[Mention]:
-    above = [one for one in flat.document.headings if one.start <= line]
-    if above and above[-1].start == line and is_marker(above[-1].title):
+    above = [one for one in flat.markdown.headings if one.start <= line]
+    if above and above[-1].start == line and is_marker_heading(above[-1].title):
         return
     start, _ = flat.carried_at(line)
     heading = next((one.title for one in reversed(above) if one.start > start), "")
-    heading = "" if is_marker(heading) else heading
-    if line not in flat.document.prose or (above and above[-1].start == line):
+    heading = "" if is_marker_heading(heading) else heading
+    if line not in flat.markdown.prose_lines or (above and above[-1].start == line):
         yield Mention("", heading)
         return
-    passage = flat.document.passages.get(line) or flat.lines[line].strip().strip("|")
+    passage = flat.markdown.paragraph_at.get(line) or flat.lines[line].strip().strip("|")
     told = " ".join(_LIST_MARK.sub("", passage, count=1).split())
-    if line not in flat.document.passages:
-        yield Mention(clip(plain(" – ".join(cell.strip() for cell in told.split("|")))), heading)
+    if line not in flat.markdown.paragraph_at:
+        yield Mention(clip(visible_text(" – ".join(cell.strip() for cell in told.split("|")))), heading)
         return
     sentences = _SENTENCE_END.split(told)
     names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))
@@ -222,7 +222,7 @@ def _mention(
     own = flat.lines[line].strip()
     if len(sentence) > MAX_CUE and not own.lstrip("`*_[(\"'")[:1].islower():
         sentence = _LIST_MARK.sub("", own, count=1)
-    yield Mention(clip(plain(_BOLD.sub("", sentence))), heading)
+    yield Mention(clip(visible_text(_BOLD.sub("", sentence))), heading)
 
 
 def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from skilljuror.knowledge.markdown.block_index import Document, document_of
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.models.plan import Copy, Generated
 from skilljuror.transforms.editing.page_builder import Page
 
@@ -40,8 +40,8 @@ def defined_labels(lines: Sequence[str]) -> set[str]:
     """Labels that the text defines: link references and footnotes."""
     if not any("]:" in line for line in lines):
         return set()
-    document = document_of(tuple(lines))
-    return {label for label, _, _ in _definitions(document)}
+    markdown = markdown_index(tuple(lines))
+    return {label for label, _, _ in _definitions(markdown)}
 
 
 def used_labels(lines: Sequence[str]) -> set[str]:
@@ -49,14 +49,14 @@ def used_labels(lines: Sequence[str]) -> set[str]:
     return {folded_label(label) for label in _BRACKETS.findall("\n".join(lines))}
 
 
-def _definitions(document: Document) -> Iterator[tuple[str, int, int]]:
+def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
     """(label, first line, end) of every definition, then of every footnote that is none."""
-    links = [(one.key, one.start, one.end) for one in document.definitions]
+    links = [(one.label, one.start, one.end) for one in markdown.definitions]
     yield from links
     known = {label for label, _, _ in links}
-    for block in document.blocks:
+    for block in markdown.blocks:
         if block.kind == "paragraph_open":
-            note = _FOOTNOTE.match(document.lines[block.start])
+            note = _FOOTNOTE.match(markdown.lines[block.start])
             if note and folded_label(note[1]) not in known:
                 yield folded_label(note[1]), block.start, block.end
 
@@ -65,7 +65,7 @@ Line = Callable[[int, str], str]
 """(0-based line of the flat file, page) -> the line as it should stand on that page."""
 
 
-def supply(page: Page, flat: Document, line: Line) -> None:
+def supply(page: Page, flat: MarkdownIndex, line: Line) -> None:
     """Add to a page the definitions that its labels had in the flat file and lost by moving.
 
     They go to its end; where the page has another definition of the label, which never counted,
@@ -87,7 +87,7 @@ def supply(page: Page, flat: Document, line: Line) -> None:
         page.insert(_opening(page), [("definition", {"line": text}) for text in texts])
 
 
-def _lost(page: Page, flat: Document) -> list[tuple[str, tuple[int, int]]]:
+def _lost(page: Page, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
     """Labels used on the page whose first definition in the flat file did not come along."""
     used = used_labels(page.lines)
     carried = {
@@ -106,7 +106,7 @@ def _lost(page: Page, flat: Document) -> list[tuple[str, tuple[int, int]]]:
     ]
 
 
-def _texts(flat: Document, start: int, end: int, page: str, line: Line) -> list[str]:
+def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: Line) -> list[str]:
     """The lines of a definition, out of any quote or list it stood in."""
     return [_bare(line(number, page)) for number in range(start, min(end, len(flat.lines)))]
 
@@ -120,7 +120,7 @@ def _bare(text: str) -> str:
 def _opening(page: Page) -> int:
     """Number of pieces before the text of the page: its frontmatter."""
     first = page.pieces[0] if page.pieces else None
-    skip = page.sources.document(first.source).skip if isinstance(first, Copy) else 0
+    skip = page.sources.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
     whole = isinstance(first, Copy) and skip > 0 and (first.start, first.end) == (1, skip)
     if isinstance(first, Generated) or not whole:
         return 0

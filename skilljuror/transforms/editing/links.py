@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
-from skilljuror.knowledge.markdown.inline_text import bare_target, target_spans
+from skilljuror.knowledge.markdown.inline_text import unescaped_target, link_target_spans
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 _TICKS = re.compile(r"`+")
@@ -19,7 +19,7 @@ def rewrite_links(line: str, rewrite: Rewrite) -> str:
     parts, place = [], 0
     for start, end in sorted(_spans(line)):
         target = line[start:end]
-        new = rewrite(bare_target(target))
+        new = rewrite(unescaped_target(target))
         if new is not None:
             parts += [line[place:start], f"<{new}>" if target.startswith("<") else new]
             place = end
@@ -35,7 +35,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
     if "](" not in line and "]:" not in line:
         return
     code = _code_spans(line)
-    for first, last in target_spans(line):
+    for first, last in link_target_spans(line):
         if not any(start <= first < end for start, end in code):
             yield first, last
 

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from skilljuror.knowledge.markdown.headings import shift_line
-from skilljuror.knowledge.plans.render import Sources
-from skilljuror.knowledge.generated.templates import fill
+from skilljuror.knowledge.plans.render import BundleTexts
+from skilljuror.knowledge.generated.templates import fill_template
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 
 
 class Page:
     """Pieces of one output file, in order, with their lines as they will stand."""
 
-    def __init__(self, path: str, sources: Sources) -> None:
+    def __init__(self, path: str, sources: BundleTexts) -> None:
         self.path = path
         self.sources = sources
         self.pieces: list[Copy | Generated] = []
@@ -20,7 +20,7 @@ class Page:
     def make(self, template: str, **params: str) -> None:
         """Add a generated line."""
         self.pieces.append(Generated(template, params))
-        self.lines.append(fill(template, params))
+        self.lines.append(fill_template(template, params))
 
     def gap(self) -> None:
         """Make the last line blank, unless the page is empty or it is already."""
@@ -32,7 +32,7 @@ class Page:
         self.pieces.append(Copy(source, start, end, shift))
         lines = list(self.sources.text(source).lines[start - 1 : end])
         if shift:
-            for heading in self.sources.document(source).headings:
+            for heading in self.sources.markdown(source).headings:
                 if start - 1 <= heading.start < end:
                     place = heading.start - start + 1
                     lines[place] = shift_line(lines[place], shift)
@@ -46,7 +46,7 @@ class Page:
             for piece in self.pieces[:place]
         )
         self.pieces[place:place] = [Generated(name, dict(params)) for name, params in lines]
-        self.lines[at:at] = [fill(name, params) for name, params in lines]
+        self.lines[at:at] = [fill_template(name, params) for name, params in lines]
 
     def is_fenced(self, piece: Copy) -> bool:
         """Whether a piece stands inside a generated fence."""

@@ -5,8 +5,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.plans.block_inventory import words
-from skilljuror.knowledge.markdown.block_index import Document, plain
+from skilljuror.knowledge.markdown.headings import slug
+from skilljuror.knowledge.plans.block_inventory import distinct_words
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.models.bundle import Skill
 
 MAX_DESCRIPTION = 1024
@@ -16,8 +17,7 @@ _STOPS = (". ", "; ", ", ", " ")
 
 def skill_slug(text: str) -> str:
     """A valid skill name: lower-case letters, digits and single hyphens."""
-    name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MAX_NAME].rstrip("-")
-    return name or "skill"
+    return slug(text, MAX_NAME, "skill")
 
 
 def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
@@ -70,9 +70,9 @@ def quoted(description: str) -> str:
 def description_of(skill: Skill, lines: Sequence[str]) -> str:
     """The skill's description; without one, or where its file spells it in other words, as an
     escaped line break does, its first paragraph, its first heading or its name."""
-    if skill.description and words([skill.description]) <= words(lines):
+    if skill.description and distinct_words([skill.description]) <= distinct_words(lines):
         return skill.description
-    document = Document(lines)
-    first = document.paragraph(0, len(document.lines))
-    told = plain(first) if first else next((plain(one.title) for one in document.headings), "")
+    markdown = MarkdownIndex(lines)
+    first = markdown.first_paragraph(0, len(markdown.lines))
+    told = visible_text(first) if first else next((visible_text(one.title) for one in markdown.headings), "")
     return cut(told or PurePosixPath(skill.directory).name, 300)

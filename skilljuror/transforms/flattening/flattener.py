@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown, is_root_name, resource_class
+from skilljuror.models.resource_class import is_markdown, is_root_name, resource_class
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown.headings import can_shift
-from skilljuror.knowledge.markdown.block_index import Document, closer
-from skilljuror.knowledge.generated.embedded_files import fence_for, info_of, is_marker, kind_of
-from skilljuror.knowledge.plans.render import Sources
-from skilljuror.models.bundle import Bundle, ResourceClass, Skill
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, closing_line
+from skilljuror.knowledge.generated.embedded_files import fence_around, info_string, is_marker_heading, marker_phrase
+from skilljuror.knowledge.plans.render import BundleTexts
+from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
 from skilljuror.transforms.flattening.link_targets import Places, linked
 from skilljuror.transforms.flattening.descriptions import description_of, quoted, skill_slug
@@ -37,7 +37,7 @@ class Flat:
 class Flattener:
     """Writes skills and files onto one page."""
 
-    def __init__(self, bundle: Bundle, sources: Sources, page: Page, flat: Flat) -> None:
+    def __init__(self, bundle: Bundle, sources: BundleTexts, page: Page, flat: Flat) -> None:
         self.bundle = bundle
         self.sources = sources
         self.page = page
@@ -79,13 +79,13 @@ class Flattener:
             self.page.copy(skill.path, start + 1, start)
             return
         body = text.lines[start:]
-        close = closer(self.sources.document(skill.path))
+        close = closing_line(self.sources.markdown(skill.path))
         if close is None or (self.shown_alone(skill) and not self.labels.fits(body)):
             self.fence(skill.path, f"{PurePosixPath(skill.directory)}/SKILL.md", start + 1)
             return
         self.labels.add(body)
         self.shown.setdefault(skill.path, (self.page.path, -1))
-        shift = _demotion(self.sources.document(skill.path), least)
+        shift = _demotion(self.sources.markdown(skill.path), least)
         self.page.copy(skill.path, start + 1, len(text.lines), shift)
         if close:
             self.page.make("closer", line=close)
@@ -98,7 +98,7 @@ class Flattener:
     def embed(self, path: str) -> None:
         """One file: under a marker, beside the page as data, or dropped when empty."""
         blob = self.bundle.files[path]
-        kind = class_of(self.bundle, path)
+        kind = resource_class(path, blob)
         if not blob.data.strip() and kind != "code":
             self.flat.dropped[path] = "empty"
         elif kind == "data":
@@ -115,11 +115,11 @@ class Flattener:
         shown = self.relative(path)
         lines = self.sources.text(path).lines
         if is_markdown(path) and not self.tagged:
-            document = self.sources.document(path)
-            levels = _levels_as_prose(document)
+            markdown = self.sources.markdown(path)
+            levels = _levels_as_prose(markdown)
             if levels is not None and self.labels.fits(lines):
                 self.labels.add(lines)
-                self._marker(path, kind_of(path, code), shown)
+                self._marker(path, marker_phrase(path, code), shown)
                 self.page.copy(path, 1, len(lines), levels)
                 return
         self.fence(path, shown, 1, code=code)
@@ -129,9 +129,9 @@ class Flattener:
         text = self.sources.text(path)
         lines = text.lines[start - 1 :]
         executable = self.bundle.files[path].executable and code
-        self._marker(path, kind_of(path, code), shown)
-        fence = fence_for(lines)
-        self.page.make("fence-open", fence=fence, info=info_of(path, text, executable, self.tagged))
+        self._marker(path, marker_phrase(path, code), shown)
+        fence = fence_around(lines)
+        self.page.make("fence-open", fence=fence, info=info_string(path, text, executable, self.tagged))
         self.page.copy(path, start, len(text.lines))
         self.page.make("fence-close", fence=fence)
 
@@ -145,14 +145,6 @@ class Flattener:
         flags = self.sources.text(path).flags
         if flags:
             self.flat.flags[path] = flags
-
-
-def class_of(bundle: Bundle, path: str) -> ResourceClass:
-    """The class of a file in this bundle; a SKILL.md inside another skill is support."""
-    kind = resource_class(path, bundle.files[path])
-    if kind == "root" and path not in {skill.path for skill in bundle.skills}:
-        return "data" if bundle.files[path].text is None else "support"
-    return kind
 
 
 def files_of(bundle: Bundle, skill: Skill) -> list[str]:
@@ -174,40 +166,40 @@ def files_beside(bundle: Bundle) -> list[str]:
     return [path for path in bundle.files if not path.startswith(prefixes)]
 
 
-def looks_forged(bundle: Bundle, sources: Sources) -> bool:
+def looks_forged(bundle: Bundle, sources: BundleTexts) -> bool:
     """Whether any Markdown of the source has a heading in the form of a marker."""
     return any(
-        is_marker(heading.title)
+        is_marker_heading(heading.title)
         for path in bundle.files
         if (is_markdown(path) or is_root_name(path)) and bundle.files[path].text is not None
-        for heading in sources.document(path).headings
+        for heading in sources.markdown(path).headings
     )
 
 
-def _demotion(document: Document, least: int) -> int:
+def _demotion(markdown: MarkdownIndex, least: int) -> int:
     """Levels to add so that no heading stands above `least`; 0 when that cannot be done."""
-    top = min((heading.level for heading in document.headings), default=least)
+    top = min((heading.level for heading in markdown.headings), default=least)
     levels = max(0, least - top)
-    return levels if can_shift(document.headings, levels) else 0
+    return levels if can_shift(markdown.headings, levels) else 0
 
 
-def _levels_as_prose(document: Document) -> int | None:
+def _levels_as_prose(markdown: MarkdownIndex) -> int | None:
     """Levels to add so that a file may stand as prose below its marker; None when it may not."""
-    kinds = [block.kind for block in document.blocks]
-    if document.skip or kinds == ["fence"] or closer(document) != "":
+    kinds = [block.kind for block in markdown.blocks]
+    if markdown.frontmatter_lines or kinds == ["fence"] or closing_line(markdown) != "":
         return None
-    top = min((heading.level for heading in document.headings), default=MARKER_LEVEL + 1)
+    top = min((heading.level for heading in markdown.headings), default=MARKER_LEVEL + 1)
     levels = max(0, MARKER_LEVEL + 1 - top)
-    return levels if can_shift(document.headings, levels) else None
+    return levels if can_shift(markdown.headings, levels) else None
 
 
-def omit(flat: Flat, sources: Sources, path: str, numbers: Iterable[int]) -> None:
+def omit(flat: Flat, sources: BundleTexts, path: str, numbers: Iterable[int]) -> None:
     """Record lines (1-based) that the variant does not carry."""
     lines: Sequence[str] = sources.text(path).lines
     flat.omitted += [Omitted(path, number, lines[number - 1]) for number in numbers]
 
 
-def finished(variant: str, parent: str, flat: Flat, sources: Sources) -> Plan:
+def finished(variant: str, parent: str, flat: Flat, sources: BundleTexts) -> Plan:
     """The plan from its gathered parts, links set right."""
     places = Places(flat.pages, flat.shown, flat.sidecars)
     return Plan(

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.markdown.block_index import Document, document_of
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.plan import Copy, Generated, PlannedFile, Substitution
 from skilljuror.transforms.editing.links import (
     is_local,
@@ -52,9 +52,9 @@ class Places:
         pages: _Pages = {}
         inside: _Anchors = {}
         for page in self._pages:
-            document = document_of(tuple(page.lines))
-            titles = anchors([one.title for one in document.headings])
-            names = dict(zip((one.start for one in document.headings), titles, strict=True))
+            markdown = markdown_index(tuple(page.lines))
+            titles = anchors([one.title for one in markdown.headings])
+            names = dict(zip((one.start for one in markdown.headings), titles, strict=True))
             for path, (where, line) in self._shown.items():
                 if where == page.path:
                     pages[path] = (page.path, names.get(line, ""))
@@ -62,7 +62,7 @@ class Places:
         return pages, inside
 
 
-def linked(pages: Sequence[Page], places: Places, sources: Sources) -> list[PlannedFile]:
+def linked(pages: Sequence[Page], places: Places, sources: BundleTexts) -> list[PlannedFile]:
     """The pages with the local links of their prose pointing at where things stand now."""
     found = []
     for page in pages:
@@ -74,21 +74,21 @@ def linked(pages: Sequence[Page], places: Places, sources: Sources) -> list[Plan
     return found
 
 
-def _relinked(piece: Copy, page: Page, places: Places, sources: Sources) -> Copy:
+def _relinked(piece: Copy, page: Page, places: Places, sources: BundleTexts) -> Copy:
     if piece.end < piece.start or page.is_fenced(piece):
         return piece
-    changes = tuple(_changes(piece, page, places, sources.document(piece.source)))
+    changes = tuple(_changes(piece, page, places, sources.markdown(piece.source)))
     return Copy(piece.source, piece.start, piece.end, piece.shift, changes) if changes else piece
 
 
-def _changes(piece: Copy, page: Page, places: Places, document: Document) -> Iterator[Substitution]:
+def _changes(piece: Copy, page: Page, places: Places, markdown: MarkdownIndex) -> Iterator[Substitution]:
     def rewrite(target: str) -> str | None:
         return _moved(target, piece.source, page.path, places)
 
-    defining = {line for one in document.definitions for line in range(one.start, one.end)}
+    defining = {line for one in markdown.definitions for line in range(one.start, one.end)}
     for number in range(piece.start, piece.end + 1):
-        if number - 1 in document.prose or number - 1 in defining:
-            before = document.lines[number - 1]
+        if number - 1 in markdown.prose_lines or number - 1 in defining:
+            before = markdown.lines[number - 1]
             after = rewrite_links(before, rewrite)
             if after != before:
                 yield Substitution(number, before, after, "link")
@@ -115,9 +115,9 @@ def _anchor_pieces(page: Page, names: Mapping[int, str]) -> Iterator[tuple[_Key,
         if isinstance(piece, Generated):
             place += 1
             continue
-        document = page.sources.document(piece.source)
-        own = anchors([one.title for one in document.headings])
-        for heading, name in zip(document.headings, own, strict=True):
+        markdown = page.sources.markdown(piece.source)
+        own = anchors([one.title for one in markdown.headings])
+        for heading, name in zip(markdown.headings, own, strict=True):
             line = place + heading.start - piece.start + 1
             if piece.start - 1 <= heading.start < piece.end and line in names:
                 yield (piece.source, name), (page.path, names[line])

@@ -4,15 +4,15 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.knowledge.generated.embedded_files import fence_for, is_marker
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.generated.embedded_files import fence_around, is_marker_heading
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.flattening.descriptions import description_of, quoted, skill_slug, union
 from skilljuror.transforms.flattening.flattener import (
     Flat,
     Flattener,
-    class_of,
     files_beside,
     files_of,
     finished,
@@ -31,10 +31,10 @@ class Baseline:
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; one skill keeps its frontmatter, several get a made one."""
         require_skills(parent)
-        flat, sources = Flat(), Sources(parent.files)
+        flat, sources = Flat(), BundleTexts(parent.files)
         beside = files_beside(parent)
         alone = len(parent.skills) == 1 and all(
-            class_of(parent, path) == "data" or not parent.files[path].data.strip()
+            resource_class(path, parent.files[path]) == "data" or not parent.files[path].data.strip()
             for path in beside
         )
         if alone:
@@ -85,7 +85,7 @@ def _section(flattener: Flattener, skill: Skill) -> None:
 
 def _title(skill: Skill) -> str:
     name = skill.name.strip()
-    odd = not name or is_marker(name) or name.endswith("#")
+    odd = not name or is_marker_heading(name) or name.endswith("#")
     return skill.directory if odd else name
 
 
@@ -96,7 +96,7 @@ def _configuration(flattener: Flattener, skill: Skill) -> None:
     page.gap()
     if not end:
         return
-    fence = fence_for(lines[1 : end - 1])
+    fence = fence_around(lines[1 : end - 1])
     page.make("configuration", path=skill.directory)
     page.make("blank")
     page.make("fence-open", fence=fence, info="yaml")
@@ -111,7 +111,7 @@ def _beside(flattener: Flattener, beside: list[str]) -> None:
     said = [
         path
         for path in beside
-        if class_of(bundle, path) != "data" and bundle.files[path].data.strip()
+        if resource_class(path, bundle.files[path]) != "data" and bundle.files[path].data.strip()
     ]
     if said:
         flattener.page.gap()

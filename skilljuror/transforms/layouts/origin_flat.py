@@ -2,13 +2,13 @@
 
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
 from skilljuror.transforms.flattening.flattener import (
     Flat,
     Flattener,
-    class_of,
     files_beside,
     files_of,
     finished,
@@ -26,7 +26,7 @@ class OriginFlat:
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; files that lie in no skill go to the first one."""
         require_skills(parent)
-        sources, flat = Sources(parent.files), Flat()
+        sources, flat = BundleTexts(parent.files), Flat()
         for number, skill in enumerate(parent.skills):
             page = Page(f"{skill.directory}/SKILL.md", sources)
             flattener = Flattener(parent, sources, page, flat)
@@ -35,7 +35,7 @@ class OriginFlat:
             flattener.body(skill, least=1)
             beside = files_beside(parent) if number == 0 else []
             for path in [*files_of(parent, skill), *beside]:
-                if number == 0 and path in beside and class_of(parent, path) == "data":
+                if number == 0 and path in beside and resource_class(path, parent.files[path]) == "data":
                     flat.sidecars[path] = path
                 else:
                     flattener.embed(path)

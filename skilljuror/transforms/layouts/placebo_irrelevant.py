@@ -21,9 +21,9 @@ class IrrelevantPlacebo:
         """The plan; data beside the page is left out, for a task may need it."""
         flat, sources = flat_skill(parent, self.variant)
         flags = sources.text(flat.path).flags
-        skip = flat.document.skip
+        skip = flat.markdown.frontmatter_lines
         body = list(flat.lines[skip:])
-        headings = {heading.start - skip for heading in flat.document.headings}
+        headings = {heading.start - skip for heading in flat.markdown.headings}
         pieces: list[Copy | Generated] = [Copy(flat.path, 1, skip)]
         pieces += [Generated("filler", {"line": line}) for line in like(body, headings)]
         return Plan(

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.generated.line_grammar import is_generated
-from skilljuror.knowledge.markdown.block_index import document_of
+from skilljuror.knowledge.generated.templates import template_of_line
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
@@ -40,7 +40,7 @@ class UnroutedPlacebo:
         """The plan."""
         flat, sources = flat_skill(parent, self.variant)
         others = [path for path in parent.files if path != flat.path]
-        skip = flat.document.skip
+        skip = flat.markdown.frontmatter_lines
         left = set(_routing(flat.lines, skip))
         quiet = _Unnaming(flat.path, others)
         pieces = tuple(_pieces(flat.path, flat.lines, left, skip, quiet))
@@ -59,11 +59,11 @@ class UnroutedPlacebo:
 
 def _routing(lines: tuple[str, ...], skip: int) -> Iterator[int]:
     """The lines (0-based) of the table and of the pointers to what left."""
-    prose = document_of(lines).prose
+    prose = markdown_index(lines).prose_lines
     table = _table(lines)
     yield from table
     for number, line in enumerate(lines[skip:], skip):
-        if number not in table and number in prose and is_generated(line) == "row-next":
+        if number not in table and number in prose and template_of_line(line) == "row-next":
             yield number
 
 
@@ -81,7 +81,7 @@ def _table(lines: tuple[str, ...]) -> range:
 
 
 def _is_row(line: str) -> bool:
-    return line == TEMPLATES["routing-lead"] or (is_generated(line) or "").startswith("row-")
+    return line == TEMPLATES["routing-lead"] or (template_of_line(line) or "").startswith("row-")
 
 
 def _pieces(

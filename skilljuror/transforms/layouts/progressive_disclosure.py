@@ -3,9 +3,9 @@
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.generated.embedded_files import is_structure
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.generated.embedded_files import is_structural_heading
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.transforms.disclosure.root_selection import Budget, Chooser, carry_bare
@@ -39,26 +39,26 @@ class ProgressiveDisclosure:
         return draft.plan(self.variant)
 
 
-def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, Sources]:
+def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, BundleTexts]:
     """The one skill of a flat bundle. Raises TransformError for any other bundle."""
     if len(parent.skills) != 1:
         raise TransformError(
             f"{variant!r} is made from a bundle of exactly one skill; {parent.name!r} has "
             f"{len(parent.skills)}; build the baseline first"
         )
-    sources = Sources(parent.files)
+    sources = BundleTexts(parent.files)
     path = parent.skills[0].path
-    return FlatSkill(path, sources.document(path)), sources
+    return FlatSkill(path, sources.markdown(path)), sources
 
 
-def _within(parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> Draft:
+def _within(parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> Draft:
     """The draft whose root keeps within the limit: first less text stays, then rows are shared;
     of a union that still does not fit, every skill gets a guide, of one skill its folders do."""
-    lines = max(24, limit - flat.document.skip - len(flat.embedded) - 8)
+    lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded) - 8)
     merge = MERGE_TOKENS
     before: list[int] = []
     rows = sum(not file.fenced for file in flat.embedded)
-    hopeless = len(flat.units) >= MANY or flat.document.skip + rows > limit
+    hopeless = len(flat.units) >= MANY or flat.markdown.frontmatter_lines + rows > limit
     for _ in range(ROUNDS):
         draft = _draft(parent, sources, flat, Budget(lines), merge)
         over = len(draft.root.lines) - limit
@@ -71,14 +71,14 @@ def _within(parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> Dr
         lines = max(24, lines - over)
     if len(flat.units) > 1:
         return guided(parent, sources, flat, limit, MERGE_TOKENS)
-    budget = Budget(max(24, (limit - flat.document.skip) // 2))
+    budget = Budget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
     shelved = _draft(parent, sources, flat, budget, MERGE_TOKENS, limit)
     return shelved if shelved.guides else draft
 
 
 def _draft(
     parent: Bundle,
-    sources: Sources,
+    sources: BundleTexts,
     flat: FlatSkill,
     budget: Budget,
     merge: int,
@@ -88,7 +88,7 @@ def _draft(
     must_move = not any(is_markdown(file.path) for file in flat.embedded)
     kept, moved = Chooser(flat, flat.groups(), budget).choose(must_move=must_move)
     kept, moved = carry_bare(kept, moved)
-    kept = [group for group in kept if not (group.bare and is_structure(group.title))]
+    kept = [group for group in kept if not (group.bare and is_structural_heading(group.title))]
     layout = Layout(parent, sources, flat)
     layout.add_sections(moved, merge)
     layout.add_carried()

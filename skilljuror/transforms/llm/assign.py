@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.plans.render import Sources, render
-from skilljuror.knowledge.plans.trigger_sentences import ROW, split_trigger, trigger_problems
-from skilljuror.llm import Message, ModelDoor, as_data
+from skilljuror.knowledge.plans.render import BundleTexts, render
+from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, split_trigger, trigger_problems
+from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.transforms.llm.assignment_schema import Assignment, problems, told
@@ -36,9 +36,9 @@ class Assigned:
     variant: ClassVar[str] = "pd"
     parent: ClassVar[str] = "baseline"
 
-    def __init__(self, door: ModelDoor, prompt: Prompt) -> None:
+    def __init__(self, client: ModelClient, prompt: Prompt) -> None:
         """`prompt` is the transformation Skill that the model follows."""
-        self.door = door
+        self.client = client
         self.prompt = prompt
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
@@ -52,7 +52,7 @@ class Assigned:
         desk = Desk(parent, sources, flat, limit)
         if desk.nothing_moves:
             return desk.plan(Assignment(root=tuple(desk.offer.by_id), files=()))
-        answer, _ = self.door.ask_for(Assignment, self.messages(desk), desk.problem)
+        answer, _ = self.client.ask_for(Assignment, self.messages(desk), desk.problem)
         return desk.plan(answer)
 
     def messages(self, desk: "Desk") -> list[Message]:
@@ -66,7 +66,7 @@ class Assigned:
 class Desk:
     """One flat skill, what is asked about it, and what becomes of an answer."""
 
-    def __init__(self, parent: Bundle, sources: Sources, flat: FlatSkill, limit: int) -> None:
+    def __init__(self, parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> None:
         self.parent = parent
         self.sources = sources
         self.flat = flat
@@ -173,7 +173,7 @@ def _triggered(row: Row, triggers: dict[str, str]) -> Row:
     halves = split_trigger(triggers[path])
     if halves is None:
         raise TransformError(f"the trigger of {path!r} is not 'when … because …'")
-    return ROW, {"path": path, "link": quote(path), "when": halves[0], "why": halves[1]}
+    return TRIGGER_ROW, {"path": path, "link": quote(path), "when": halves[0], "why": halves[1]}
 
 
 def _clip(text: str, limit: int) -> str:

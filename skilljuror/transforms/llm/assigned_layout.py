@@ -5,8 +5,8 @@ from itertools import groupby
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.markdown.headings import can_shift
-from skilljuror.knowledge.markdown.block_index import plain
-from skilljuror.knowledge.plans.render import Sources
+from skilljuror.knowledge.markdown.block_index import visible_text
+from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.disclosure.trigger_cues import topics
 from skilljuror.transforms.disclosure.file_layout import LONG_LINES, Layout, Reference
@@ -20,7 +20,7 @@ LISTED = 3
 class AssignedLayout(Layout):
     """Carried files are placed first, so that the paths they take are known."""
 
-    def __init__(self, parent: Bundle, sources: Sources, flat: FlatSkill) -> None:
+    def __init__(self, parent: Bundle, sources: BundleTexts, flat: FlatSkill) -> None:
         super().__init__(parent, sources, flat)
         self.add_carried()
         self._carried = self.references
@@ -65,7 +65,7 @@ class AssignedLayout(Layout):
     def _fill_runs(self, page: Page, runs: Sequence[Sequence[Group]], title: str) -> None:
         """Sections from several places of the document, each brought to level two."""
         page.make("reference-title", title=title)
-        tops = [plain(run[0].title) for run in runs if plain(run[0].title)]
+        tops = [visible_text(run[0].title) for run in runs if visible_text(run[0].title)]
         if len(tops) >= LISTED and sum(one.lines for run in runs for one in run) > LONG_LINES:
             page.gap()
             page.make("contents")

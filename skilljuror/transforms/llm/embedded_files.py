@@ -7,8 +7,8 @@ by us, from the source.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.generated.embedded_files import embedded_files
 from skilljuror.models.bundle import Blob
 
@@ -45,30 +45,30 @@ class Carried:
         }
 
 
-def carried_files(document: Document) -> tuple[Carried, ...]:
+def carried_files(markdown: MarkdownIndex) -> tuple[Carried, ...]:
     """The files that a flat page carries in fences, Markdown apart."""
     return tuple(
         Carried(
             file.path,
             file.heading.title,
-            document.lines[file.start - 1 : file.end + 1],
+            markdown.lines[file.start - 1 : file.end + 1],
             file.blob,
         )
-        for file in embedded_files(document)
+        for file in embedded_files(markdown)
         if file.fenced and not is_markdown(file.path)
     )
 
 
-def folded_page(document: Document, carried: Sequence[Carried]) -> list[str]:
+def folded_page(markdown: MarkdownIndex, carried: Sequence[Carried]) -> list[str]:
     """A flat page with a placeholder in place of each fence that carries a file; the lines before
     the first fence keep their numbers."""
     by_path = {one.path: one for one in carried}
     found, place = list[str](), 0
-    for file in embedded_files(document):
+    for file in embedded_files(markdown):
         if file.path in by_path:
-            found += [*document.lines[place : file.start - 1], by_path[file.path].placeholder]
+            found += [*markdown.lines[place : file.start - 1], by_path[file.path].placeholder]
             place = file.end + 1
-    return [*found, *document.lines[place:]]
+    return [*found, *markdown.lines[place:]]
 
 
 def expanded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]:
@@ -79,7 +79,7 @@ def expanded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]
 
 def placement_problems(page: Sequence[str], carried: Sequence[Carried]) -> Iterator[str]:
     """Why the files would not come out of an expanded page again as they went in."""
-    there: Mapping[str, Carried] = {one.path: one for one in carried_files(Document(page))}
+    there: Mapping[str, Carried] = {one.path: one for one in carried_files(MarkdownIndex(page))}
     for one in carried:
         if one.path not in there or there[one.path].blob != one.blob:
             yield (

@@ -10,7 +10,8 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
-from skilljuror.llm import Message, ModelDoor, as_data
+from skilljuror.knowledge.markdown.text_file import without_blank_edges
+from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.record import Record
 from skilljuror.transforms.llm.assignment_schema import told
@@ -47,9 +48,9 @@ class Written(Record):
 class Rewriter:
     """Has one layout written."""
 
-    def __init__(self, door: ModelDoor, prompt: Prompt, variant: str) -> None:
+    def __init__(self, client: ModelClient, prompt: Prompt, variant: str) -> None:
         """`prompt` is the transformation Skill that the model follows; `variant` one of BRIEFS."""
-        self.door = door
+        self.client = client
         self.prompt = prompt
         self.variant = variant
 
@@ -60,7 +61,7 @@ class Rewriter:
         the form of a variant.
         """
         brief = BRIEFS[self.variant](parent)
-        answer, _ = self.door.ask_for(
+        answer, _ = self.client.ask_for(
             Written, self.messages(brief), lambda written: problem(written, brief)
         )
         return finished(answer, brief)
@@ -105,8 +106,8 @@ def _page(file: WrittenFile, brief: Brief) -> list[str]:
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
     """The lines without blank ones at the edges."""
-    told = [number for number, line in enumerate(lines) if line.strip()]
-    return list(lines[told[0] : told[-1] + 1]) if told else []
+    start, end = without_blank_edges(lines, 0, len(lines))
+    return list(lines[start:end])
 
 
 def _paths(written: Written, brief: Brief) -> Iterator[str]:

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from skilljuror.errors import TransformError
-from skilljuror.knowledge.classes import is_markdown
-from skilljuror.knowledge.markdown.block_index import Document
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Blob, Bundle
@@ -69,7 +69,7 @@ def flat_brief(source: Bundle) -> Brief:
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
     made = render(plan, source)
-    document = Document(_lines(root, made[root]))
+    markdown = MarkdownIndex(_lines(root, made[root]))
     aside = {*plan.sidecars.values(), *plan.dropped}
     shown = {
         path: blob.text or ""
@@ -80,9 +80,9 @@ def flat_brief(source: Bundle) -> Brief:
         Brief(
             "baseline",
             str(PurePosixPath(root).parent),
-            document.lines[: document.skip],
+            markdown.lines[: markdown.frontmatter_lines],
             shown,
-            carried_files(document),
+            carried_files(markdown),
             {path: blob for path, blob in made.items() if path != root},
         )
     )
@@ -94,13 +94,13 @@ def disclosed_brief(flat: Bundle) -> Brief:
     Raises TransformError for a bundle that is not one flat skill, or is too large.
     """
     skill, _ = flat_skill(flat, "pd")
-    document, folder = skill.document, str(PurePosixPath(skill.path).parent)
-    carried = carried_files(document)
+    markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
+    carried = carried_files(markdown)
     data = {path: blob for path, blob in flat.files.items() if path != skill.path}
     data |= {f"{folder}/{one.path}": one.blob for one in carried}
-    page = folded_page(document, carried)[document.skip :]
+    page = folded_page(markdown, carried)[markdown.frontmatter_lines :]
     shown = {"SKILL.md": "\n".join(page)}
-    return _sized(Brief("pd", folder, document.lines[: document.skip], shown, carried, data))
+    return _sized(Brief("pd", folder, markdown.lines[: markdown.frontmatter_lines], shown, carried, data))
 
 
 def _lines(path: str, blob: Blob) -> Sequence[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.knowledge.generated.embedded_files import KINDS, Embedded
+from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.transforms.disclosure.sections import FlatSkill, Group, Range, Section
 
 PART_TOKENS = 300
@@ -36,7 +36,7 @@ class Movable:
 
     def __init__(self, flat: FlatSkill) -> None:
         self.flat = flat
-        self.documents: dict[str, Embedded] = {
+        self.documents: dict[str, EmbeddedFile] = {
             f"d{number}": file for number, file in enumerate(_documents(flat), start=1)
         }
         """Carried files that are read, not run: they keep their text whole and want a trigger."""
@@ -92,8 +92,8 @@ def _headed(heads: Sequence[Group], group: Group) -> Group:
     return Group(ranges, heads[0].title, heads[0].path, group.tokens, unit=group.unit)
 
 
-def _documents(flat: FlatSkill) -> Iterator[Embedded]:
-    return (file for file in flat.embedded if not file.heading.title.startswith(KINDS[0]))
+def _documents(flat: FlatSkill) -> Iterator[EmbeddedFile]:
+    return (file for file in flat.embedded if not file.is_helper)
 
 
 def _groups(flat: FlatSkill) -> list[Group]:
@@ -112,8 +112,8 @@ def _open(flat: FlatSkill, section: Section, path: tuple[str, ...], limit: int) 
     if section.level > 1 and (tokens <= limit or not section.children):
         yield Group(ranges, section.title, path, tokens, unit=unit)
         return
-    own = [(section.start, section.stop)]
-    bare = not flat.says([(section.own, section.stop)])
+    own = [(section.start, section.text_end)]
+    bare = not flat.says([(section.text_start, section.text_end)])
     yield Group(own, section.title, path, flat.tokens(own), lead=True, bare=bare, unit=unit)
     below = (*path, section.title) if section.level else path
     for child in section.children:
@@ -121,7 +121,7 @@ def _open(flat: FlatSkill, section: Section, path: tuple[str, ...], limit: int) 
 
 
 def _ranges(section: Section) -> Iterator[Range]:
-    yield section.start, section.stop
+    yield section.start, section.text_end
     for child in section.children:
         yield from _ranges(child)
 

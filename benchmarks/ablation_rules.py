@@ -1,0 +1,215 @@
+"""The rules of attribution, and what takes the place of each where it is switched off."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
+from skilljuror.attribution.shell.expansion import UNKNOWN, Word
+
+NEVER = re.compile(r"(?!)")
+"""An expression that fits nothing."""
+
+
+def gives(value: Any) -> Callable[..., Any]:
+    """A function that gives one value, whatever it is asked."""
+    return lambda *_, **__: value
+
+
+nothing = gives(())
+no = gives(False)
+none = gives(None)
+empty = gives("")
+
+
+def same(given: Any, *_: Any, **__: Any) -> Any:
+    """What was given, as it is."""
+    return given
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that attribution could do without."""
+
+    name: str
+    off: dict[str, Any]
+    """`room.module:name` -> what takes its place."""
+    code: tuple[str, ...] = ()
+    """What its lines are counted over, where that is more than what is replaced: modules too."""
+    kept: str = field(default="", kw_only=True)
+    """Which behaviour of agents needs it, for a rule that changes nothing in the material."""
+
+
+PY = "python.file_accesses"
+CMD = "commands.pipeline"
+INTERP = "commands.interpreters"
+WRAP = "shell.wrappers"
+RES = "resolution.resolver"
+CAT = "resolution.skill_catalog:SkillCatalog"
+DISC = "resolution.skill_discovery"
+RUN = "run_context"
+SEG = "evidence.output_segments"
+READ = "evidence.read_evidence"
+ERR = "evidence.error_messages"
+INJ = "findings.injected_content"
+SEARCH = "findings.search_output"
+UNCLAIMED = "findings.unclaimed_content"
+ATTR = "attribute"
+
+RULES = (
+    # Python
+    Rule("python: all of it", {f"{PY}:python_accesses": gives([]), f"{PY}:accesses_of_script": gives([])}, ("python.file_accesses", "python.dataflow", "python.path_values")),
+    Rule("python: scripts written", {f"{PY}:accesses_of_script": gives([])}),
+    Rule("python: from read to print", {f"{PY}:_by_what_is_printed": lambda reader, printed: list(reader.found.values())}, ("python.dataflow", f"{PY}:_by_what_is_printed", f"{PY}:_as_printed"), kept="Agents open a file in Python to count, convert or check it and print a result: no text of it reaches them."),
+    Rule("python: heads of a text", {"python.dataflow:_is_head": no}, kept="Agents print the first characters of a long file, `print(open(f).read()[:3000])`: its lines run to where the output ends."),
+    Rule("python: printed input", {f"{PY}:prints_input": no}, kept="Agents pipe a JSON file into `python3 -c` to print one field of it."),
+    Rule("python: libraries", {f"{PY}:LIBRARIES": frozenset()}, kept="Agents work inside a bundle's scripts/ and import pandas beside its own modules."),
+    Rule("python: open and read", {f"{PY}:_CodeReader._open": none}),
+    Rule("python: write_text", {f"{PY}:_WRITERS": frozenset()}, kept="Agents that develop a Skill replace text of its files with `path.write_text(path.read_text().replace(…))`."),
+    Rule("python: child processes", {f"{PY}:_CodeReader._run": none}, kept="Agents run a bundle's script by `subprocess.run([sys.executable, script])` to loop over inputs."),
+    Rule("python: modules by path", {f"{PY}:_LOADERS": frozenset()}, kept="A bundled script with a hyphen in its name can be imported by its path only (spec_from_file_location)."),
+    Rule("python: imports", {f"{PY}:_CodeReader.imports": none}),
+    Rule("python: sys.path", {f"{PY}:_is_import_path": no}),
+    Rule("python: names", {"python.path_values:PathValues.assign": none}, kept="Agents name the bundle's folder once, `SKILL = Path(…)`, and open files below it."),
+    Rule("python: joined paths", {"python.path_values:_joined": none}, kept="Agents name the bundle's folder once, `SKILL = Path(…)`, and open files below it."),
+    Rule("python: glued texts", {"python.path_values:_glued": none}, kept="Agents name the bundle's folder once and open `f'{SKILL}/references/x.md'`."),
+    # commands
+    Rule("interpreters: all", {f"{INTERP}:is_interpreter": no}, (INTERP,)),
+    Rule("interpreters: inline code", {f"{INTERP}:_inline": gives([])}),
+    Rule("interpreters: line by line", {f"{INTERP}:_line_by_line": lambda family, options, files, command, home: []}),
+    Rule("interpreters: modules", {f"{INTERP}:_module": gives([])}),
+    Rule("interpreters: arguments", {f"{INTERP}:_handed": gives([])}),
+    Rule("interpreters: PYTHONPATH", {f"{INTERP}:_search_path": gives([])}),
+    Rule("interpreters: input passed on", {f"{INTERP}:passes_input": no}),
+    Rule("interpreters: code from input", {f"{INTERP}:reads_input": no}),
+    Rule("interpreters: subcommands", {f"{INTERP}:_SUBCOMMANDS": {}}),
+    Rule("quoted paths: all", {"commands.quoted_paths:quoted_accesses": gives([])}, ("commands.quoted_paths",)),
+    Rule("quoted paths: environment and joins", {"commands.quoted_paths:_written_out": same}),
+    Rule("quoted paths: variables", {"commands.quoted_paths:_goes_into": no}),
+    Rule("quoted paths: child processes", {"commands.quoted_paths:_child": gives([])}),
+    Rule("apply_patch", {"commands.apply_patch:patch_accesses": gives([])}, ("commands.apply_patch",)),
+    Rule("search commands", {"commands.search:is_search": no}, ("commands.search",)),
+    Rule("search: Select-String", {"commands.search:_select_string": gives([])}),
+    Rule("lines: head and tail", {"commands.line_options:_end_selection": gives(WHOLE_FILE)}),
+    Rule("lines: sed", {"commands.line_options:sed_selection": gives(WHOLE_FILE)}, ("commands.line_options:sed_range", "accesses.line_selection:sed_selection")),
+    Rule("lines: awk", {"commands.line_options:awk_selection": gives(WHOLE_FILE)}, ("commands.line_options:awk_range", "accesses.line_selection:awk_selection", "accesses.line_selection:_awk_selection")),
+    Rule("lines: Get-Content", {"commands.line_options:content_range": lambda command: ([], WHOLE_FILE)}),
+    Rule("lines: views narrowed by pipes", {"accesses.line_selection:LineSelection.narrowed": lambda self, outer: self}),
+    Rule("commands: make", {f"{CMD}:_make": none}),
+    Rule("commands: git show", {f"{CMD}:_git": none}),
+    Rule("commands: cp and mv", {f"{CMD}:_copy": none}),
+    Rule("commands: ln", {f"{CMD}:_link": none}),
+    Rule("commands: rm", {f"{CMD}:_remove": none}),
+    Rule("commands: tee", {f"{CMD}:_tee": none}),
+    Rule("commands: pickers", {f"{CMD}:_picker": none}),
+    Rule("commands: names and sizes", {f"{CMD}:Pipeline._names": none}),
+    Rule("commands: unknown programs", {f"{CMD}:Pipeline._unknown": none}),
+    Rule("commands: redirections", {f"{CMD}:Pipeline._redirects": none}),
+    Rule("commands: second tries", {f"{CMD}:_instead": same}),
+    Rule("commands: other output", {f"{CMD}:_may_print": no}),
+    Rule("echo marks", {f"{SEG}:_marks": none}, (f"{SEG}:_marks", f"{SEG}:_by_marks", f"{SEG}:_fences", "shell.printed_text:separator_line", "shell.printed_text:lines_matching")),
+    # wrappers
+    Rule("wrappers: all", {f"{WRAP}:unwrap": lambda commands, *_: iter(commands)}, (WRAP,)),
+    Rule("wrappers: bash -c and scripts", {f"{WRAP}:_inner_shell": none}),
+    Rule("wrappers: eval, su -c", {f"{WRAP}:_quoted_script": none}),
+    Rule("wrappers: echo … | bash", {f"{WRAP}:_script_from": empty}, (f"{WRAP}:_script_from", f"{WRAP}:_feeds_shell", f"{WRAP}:_takes_input")),
+    Rule("wrappers: xargs", {f"{WRAP}:_xargs": none}),
+    Rule("wrappers: find -exec", {f"{WRAP}:_find_exec": none}),
+    Rule("wrappers: sudo, timeout, env …", {f"{WRAP}:_PREFIXES": {}}),
+    Rule("wrappers: uv run, npx …", {f"{WRAP}:_RUNNERS": {}}),
+    Rule("produced paths: all", {"shell.produced_paths:listing": nothing, "shell.produced_paths:produced": nothing}, ("shell.produced_paths",)),
+    Rule("produced paths: $(…)", {"shell.produced_paths:output_words": gives((Word("", known=False),))}, ("shell.produced_paths:output_words", "shell.produced_paths:_output")),
+    Rule("produced paths: find", {"shell.produced_paths:_found": nothing}),
+    Rule("shell: loops turn by turn", {"shell.reader:end_of_loop": none}),
+    Rule("shell: braces", {"shell.expansion:braces": lambda word: [word]}),
+    Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives([UNKNOWN])}, ("shell.expansion:_trimmed", "shell.expansion:_trim", "shell.expansion:_without")),
+    Rule("shell: exported variables", {"shell.reader:ShellReader._exported": gives({})}),
+    Rule("shell: arguments of scripts", {"shell.reader:ShellReader.give": none}),
+    Rule("shell: read variables", {"shell.reader:ShellReader._read_variable": none}),
+    Rule("shell: output of groups", {"shell.reader:ShellReader._group": none}),
+    # resolution
+    Rule("globs: known names", {f"{CAT}.expand": gives([])}, (f"{CAT}.expand", f"{CAT}._paths")),
+    Rule("globs: headings", {"resolution.glob_matches:paths_in_headings": nothing}),
+    Rule("globs: front matter", {"resolution.glob_matches:paths_by_front_matter": nothing}),
+    Rule("globs: listings", {f"{RES}:AccessResolver._listed": gives([])}),
+    Rule("globs: headings and front matter", {"resolution.glob_matches:paths_in_headings": nothing, "resolution.glob_matches:paths_by_front_matter": nothing}, ("resolution.glob_matches",)),
+    Rule("names: all", {"resolution.resource_names:learn_listed_names": none, "resolution.resource_names:learn_linked_names": none}, ("resolution.resource_names",)),
+    Rule("names: listings", {"resolution.resource_names:learn_listed_names": none}),
+    Rule("names: links", {"resolution.resource_names:learn_linked_names": none}),
+    Rule("copies: all", {"resolution.file_copies:FileCopies.add": none}, ("resolution.file_copies",)),
+    Rule("scripts written earlier", {f"{RES}:AccessResolver._accesses_of_script": gives([])}, (f"{RES}:AccessResolver._accesses_of_script", f"{RES}:AccessResolver._run")),
+    Rule("mentions", {f"{RES}:AccessResolver._mentions": nothing}),
+    Rule("paths: by their end", {f"{CAT}.by_suffix": none}),
+    Rule("paths: folder kept between calls", {f"{RES}:AccessResolver._keep_folder": none}),
+    Rule("paths: venv and the like", {f"{RES}:_NO_RESOURCE": NEVER}),
+    Rule("paths: folders listed by name", {f"{RES}:AccessResolver._as_folder": lambda self, location: location}),
+    Rule("calls: Windows paths", {"resolution.call_normalisation:with_forward_slashes": same}),
+    Rule("calls: what a tool's name tells", {"resolution.call_normalisation:classify_tool": gives(("read", True))}),
+    Rule("calls: typed into a shell", {"resolution.call_normalisation:typed_text": empty}),
+    Rule("calls: unknown tools", {f"{RES}:AccessResolver._unknown_tool": gives([])}),
+    Rule("calls: searches for names", {f"{RES}:_prints_names_only": no}),
+    Rule("discovery: known roots", {"resolution.skill_catalog:_KNOWN_ROOT": NEVER}),
+    Rule("discovery: paths in prompts", {f"{DISC}:_skill_files": nothing}),
+    Rule("discovery: roots in prompts", {f"{DISC}:_ROOT_PATH": NEVER}),
+    Rule("discovery: base directories", {f"{DISC}:_add_body": none}),
+    Rule("discovery: loaded skills", {f"{RUN}:_learn_skill": none}),
+    Rule("catalog: closed roots", {f"{DISC}:_add_offered": none}),
+    Rule("catalog: loose bundle folders", {"resolution.skill_catalog:BUNDLE_FOLDERS": frozenset()}),
+    # run
+    Rule("run: polls", {f"{RUN}:_polled": no}),
+    Rule("run: shared screens", {f"{RUN}:_answers": lambda step: ((c, c.result) for c in step.calls)}),
+    Rule("run: learned texts", {f"{RUN}:_assembled": none}, (f"{RUN}:_assembled", f"{RUN}:_pieces")),
+    Rule("run: learned names", {f"{RUN}:_learn_name": none}),
+    # evidence
+    Rule("content: line prefixes", {"evidence.line_index:without_line_prefix": str.strip}),
+    Rule("content: trivial lines", {"evidence.line_index:_trivial": no}),
+    Rule("segments: headings", {f"{SEG}:_by_headers": gives({})}, (f"{SEG}:_by_headers", f"{SEG}:_headed_by", f"{SEG}:_fit", f"{SEG}:_unpadded", f"{SEG}:has_file_headers")),
+    Rule("segments: after other output", {f"{SEG}:_after_others": gives({})}),
+    Rule("segments: front matter", {f"{SEG}:_by_front_matter": gives({})}),
+    Rule("segments: all texts known but one", {f"{SEG}:_by_known": gives({})}),
+    Rule("errors: all", {f"{READ}:failure_of": none}, (ERR,)),
+    Rule("errors: of a path", {f"{ERR}:error_line_for": none}),
+    Rule("errors: unknown programs", {f"{ERR}:command_not_found_line": none}),
+    Rule("errors: nothing but complaints", {f"{ERR}:only_error_messages": none}, (f"{ERR}:only_error_messages", f"{ERR}:_complains")),
+    Rule("errors: tracebacks", {f"{ERR}:traceback_line": none}),
+    Rule("terminal screens", {"evidence.terminal_screens:is_screen": no}, ("evidence.terminal_screens",)),
+    Rule("cut outputs", {f"{READ}:_NOTICE": NEVER}),
+    Rule("reads: blank lines at the ends", {f"{READ}:_widened": same}),
+    Rule("reads: broken last line", {f"{READ}:_with_broken_line": lambda match, *_: match.ranges}),
+    Rule("reads: hidden complaints", {f"{READ}:_HUSHED": NEVER}),
+    Rule("reads: failures without a status", {f"{READ}:_FAILED": NEVER}),
+    Rule("reads: texts that are not seen", {f"{READ}:_would_show": no}),
+    Rule("reads: numbers of the tool", {f"{READ}:_told": lambda result, count, view, shown: shown}),
+    Rule("reads: refusals", {f"{READ}:_refused": none}),
+    # findings
+    Rule("injected: trees", {f"{INJ}:_tree": nothing}),
+    Rule("injected: files", {f"{INJ}:_file": nothing}),
+    Rule("injected: texts of offered skills", {f"{INJ}:_foreign": nothing}),
+    Rule("injected: loaded before", {f"{INJ}:_AGAIN": NEVER}),
+    Rule("injected: forked", {f"{INJ}:_ELSEWHERE": NEVER}),
+    Rule("injected: cut bodies", {f"{INJ}:_CUT": NEVER}),
+    Rule("injected: arguments", {f"{INJ}:_without_arguments": same}),
+    Rule("injected: launch notices", {f"{INJ}:_LAUNCHING": NEVER}),
+    Rule("injected: refused skills", {f"{INJ}:_REFUSED": NEVER}),
+    Rule("injected: disclosed names", {f"{INJ}:_RESOURCES": NEVER}),
+    Rule("search output: all", {f"{SEARCH}:search_events": nothing, f"{SEARCH}:events_of_wide_search": nothing}, (SEARCH,)),
+    Rule("search output: wide searches", {f"{SEARCH}:events_of_wide_search": nothing}),
+    Rule("search output: headings", {f"{SEARCH}:_HEADING": NEVER}),
+    Rule("search output: lines around", {f"{SEARCH}:_AROUND": NEVER}),
+    Rule("search output: without names", {f"{SEARCH}:_unnamed": nothing}),
+    Rule("search output: one file", {f"{SEARCH}:_alone": none}),
+    Rule("silenced errors", {"findings.silenced_errors:missing_file": none}, ("findings.silenced_errors",)),
+    Rule("unclaimed content: all", {f"{UNCLAIMED}:unclaimed_reads": nothing}, (UNCLAIMED,)),
+    Rule("unclaimed content: differences", {f"{UNCLAIMED}:_is_no_read": no}),
+    Rule("unclaimed content: what still stands", {f"{UNCLAIMED}:SharedScreens.still": lambda *_: set()}),
+    # attribute
+    Rule("events: looks before reads", {f"{ATTR}:_unchecked": same}),
+    Rule("events: repeated in one command", {f"{ATTR}:_once": same}),
+    Rule("events: lost skill folder", {f"{ATTR}:_placed": lambda f: sorted((e for e in f if e.location.skill), key=lambda e: (e.file, e.line, e.order))}),
+    Rule("events: mentions of what is run", {f"{ATTR}:_unmentioned": list}),
+    Rule("events: listings nobody sees", {f"{ATTR}:_unseen_listing": no}),
+    Rule("events: guesses without proof", {f"{ATTR}:_unproven": no}),
+    Rule("events: guessed and not shown", {f"{ATTR}:_only_guessed": no}),
+    Rule("events: shown by a copy", {f"{ATTR}:_shown_by_another": no}),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""OpenCode: session exports."""

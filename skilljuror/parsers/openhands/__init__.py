@@ -1,0 +1,1 @@
+"""OpenHands: lists, lines and folders of events, and `output.jsonl`."""

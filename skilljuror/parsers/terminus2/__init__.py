@@ -1,0 +1,1 @@
+"""terminus-2: its own list of episodes."""

@@ -1,0 +1,129 @@
+"""Manifests: of a variant in its build record, and of what a trial offered; and plans as JSON."""
+
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+
+from skilljuror.bundles import load_bundle
+from skilljuror.errors import StudyError
+from skilljuror.files import StudyFolder, read_rows
+from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.models.build import FileDigest, VariantManifest
+from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.events import Resource, SkillManifest
+from skilljuror.models.gate import GateVerdict
+from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import resource_class
+from skilljuror.models.study import TrialRecord
+from skilljuror.tokens import count
+
+READ_LIMIT = 25_000
+"""Tokens that one read of a file brings to an agent, by the tools' usual limits."""
+CONTEXT_LIMIT = 100_000
+"""Tokens of a flat file from which it would crowd out the task itself."""
+FLAT = frozenset({"baseline", "origin-flat"})
+
+Feasibility = Literal["ok", "over_read_limit", "over_context"]
+
+
+def variant_manifest(
+    variant: str,
+    parent: str | None,
+    bundle: Bundle,
+    verdict: GateVerdict | None = None,
+    expected: tuple[str, ...] = (),
+) -> VariantManifest:
+    """The manifest of one variant as it lies on disk."""
+    roots = {skill.path for skill in bundle.skills}
+    files = tuple(_digest(path, blob, path in roots) for path, blob in bundle.files.items())
+    root_files = [one for one in files if one.resource_class == "root"]
+    largest = max((one.tokens or 0 for one in root_files), default=0)
+    return VariantManifest(
+        variant=variant,
+        parent=parent,
+        tree_digest=bundle.digest,
+        skills=tuple(PurePosixPath(skill.directory).name for skill in bundle.skills),
+        files=files,
+        tokens=sum(one.tokens or 0 for one in files),
+        root_lines=sum(one.lines or 0 for one in root_files),
+        root_tokens=sum(one.tokens or 0 for one in root_files),
+        verdict=verdict,
+        feasibility=feasibility(largest) if variant in FLAT else None,
+        expected_findings=expected,
+    )
+
+
+def feasibility(tokens: int) -> Feasibility:
+    """Whether one read can carry a flat file of so many tokens."""
+    if tokens > CONTEXT_LIMIT:
+        return "over_context"
+    return "over_read_limit" if tokens > READ_LIMIT else "ok"
+
+
+def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
+    text = read_text(blob)
+    return FileDigest(
+        path=path,
+        sha256=blob.sha256,
+        size=len(blob.data),
+        resource_class="root" if root else resource_class(path, blob),
+        executable=blob.executable,
+        lines=len(text.lines) if text else None,
+        tokens=_tokens(blob) if text else None,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _tokens(blob: Blob) -> int:
+    """Tokens of a text file; most files stand in several variants."""
+    return count(blob.text or "")
+
+
+def plan_to_json(plan: Plan) -> Any:
+    """A plan as plain JSON values."""
+    return msgspec.json.decode(msgspec.json.encode(plan))
+
+
+def plan_from_json(value: Any) -> Plan:
+    """A plan from plain JSON values. Raises StudyError for anything else."""
+    try:
+        return msgspec.convert(value, Plan)
+    except msgspec.ValidationError as error:
+        raise StudyError(f"the plan in the build record is damaged: {error}") from error
+
+
+NOTHING_OFFERED = SkillManifest()
+"""The manifest of the no-skill arm."""
+
+
+@lru_cache(maxsize=32)
+def offered_manifest(skills: Path, root: str | None, variant: str | None) -> SkillManifest:
+    """The manifest of a folder of skills, for attribution; `root` is where it lay in the sandbox."""
+    bundle = load_bundle(skills)
+    resources = []
+    for path, blob in bundle.files.items():
+        skill, _, inside = path.partition("/")
+        if inside:
+            text = blob.text
+            kind = resource_class(path, blob)
+            counted = None if text is None else count(text)
+            resources.append(Resource(skill, inside, kind, text, counted))
+    names = tuple(sorted({skill.directory for skill in bundle.skills}))
+    return SkillManifest(tuple(resources), (root,) if root else (), names, True, variant)
+
+
+@lru_cache(maxsize=32)
+def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
+    """The knowledge map of a build; empty where it has none."""
+    return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
+
+
+def offered_by(folder: StudyFolder, record: TrialRecord) -> SkillManifest:
+    """What this trial offered; an empty manifest for the no-skill arm."""
+    if record.variant is None:
+        return NOTHING_OFFERED
+    skills = folder.variant(record.task, record.variant)
+    return offered_manifest(skills, record.skill_root, record.variant)

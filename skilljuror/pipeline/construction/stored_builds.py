@@ -1,0 +1,82 @@
+"""Builds as rows of a database, so that the questions of RQ1 can be asked of them without a study."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from skilljuror.errors import StudyError
+from skilljuror.files import StudyFolder, read_record, read_rows
+from skilljuror.models.build import BuildRecord
+from skilljuror.models.gate import GateResult
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
+from skilljuror.store import open_write
+
+JudgedBuild = tuple[BuildRecord, list[GateResult]]
+"""A build with the answers of its gates."""
+
+
+def read_builds(folder: Path, names: Iterable[str]) -> list[JudgedBuild]:
+    """The builds `folder/<name>/`, each under the name of its folder; a name without one is left out."""
+    return [
+        (
+            read_record(BuildRecord, folder / name / RECORD).model_copy(update={"name": name}),
+            list(read_rows(GateResult, folder / name / GATE_RESULTS)),
+        )
+        for name in names
+        if (folder / name / RECORD).is_file()
+    ]
+
+
+def builds_at(folder: Path) -> list[Path]:
+    """The build at `folder`, or those of a folder of builds or of a study. Raises StudyError for
+    none."""
+    if (folder / RECORD).is_file():
+        return [folder]
+    for place in (folder, StudyFolder(folder).builds):
+        if found := sorted(path.parent for path in place.glob(f"*/{RECORD}")):
+            return found
+    raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
+
+
+def refresh_builds(builds: Iterable[Path]) -> list[Path]:
+    """Put builds anew into the databases that hold them, of a study or of a folder of builds; the
+    databases. A build that no database holds is left out.
+
+    Raises StoreError for a database that cannot be written.
+    """
+    names: dict[Path, list[str]] = {}
+    for build in builds:
+        names.setdefault(build.resolve().parent, []).append(build.resolve().name)
+    return [
+        database
+        for place, inside in names.items()
+        for database in _databases_of(place)
+        if database.is_file() and _refresh(database, place, inside)
+    ]
+
+
+def _databases_of(place: Path) -> list[Path]:
+    """Where builds in this folder may be rows: beside them, or in their study."""
+    study = StudyFolder(place.parent)
+    return [StudyFolder(place).database, *([study.database] if study.builds == place else [])]
+
+
+def _refresh(database: Path, place: Path, names: list[str]) -> bool:
+    """Whether the database holds any of the builds, which were put into it anew."""
+    with open_write(database) as store:
+        stored = store.builds()
+        known = [name for name in names if name in stored]
+        store.put_builds(read_builds(place, known))
+    return bool(known)
+
+
+def store_builds(folder: Path, names: Iterable[str]) -> Path:
+    """Put the builds `folder/<name>/` into the database of the folder; its path.
+
+    A build replaces its earlier rows; rows of other builds stay. Raises StoreError for a database
+    that cannot be written.
+    """
+    database = StudyFolder(folder).database
+    builds = read_builds(folder, names)
+    with open_write(database) as store:
+        store.put_builds(builds)
+    return database

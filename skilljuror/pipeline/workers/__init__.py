@@ -1,1 +1,0 @@
-"""Worker processes and the progress they report."""

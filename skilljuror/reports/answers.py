@@ -1,0 +1,52 @@
+"""Answers to the questions of a report, each asked once; on demand without what people's logs say."""
+
+from typing import Any
+
+from skilljuror.queries.run import QueryResult, Reader, run
+
+PRIVATE = frozenset(
+    {
+        "action_quote", "file", "message", "path", "preview", "quote", "source", "source_quote",
+        "source_text", "variant_text",
+    }
+)  # fmt: skip
+"""Columns that hold words or paths of a log or of a bundle."""
+
+PRIVATE_IN = {"sources": frozenset({"reason"})}
+"""Further ones of single questions: why a file was skipped may quote its path."""
+
+
+class Answers:
+    """Answers of one database; `quotes` false leaves every private column out."""
+
+    def __init__(self, reader: Reader, *, quotes: bool = True) -> None:
+        self._reader = reader
+        self._answers: dict[str, QueryResult] = {}
+        self.quotes = quotes
+        """Whether words and paths of logs may be shown."""
+
+    def __call__(self, name: str, **params: str) -> QueryResult:
+        """The answer to a named question. Raises QueryError."""
+        key = " ".join([name, *(f"{param}={value}" for param, value in sorted(params.items()))])
+        if key not in self._answers:
+            self._answers[key] = self._answer(name, params)
+        return self._answers[key]
+
+    def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
+        if name == "source_counts" and not self.quotes:
+            params = {**params, "reasons": "no"}
+        return self._allowed_columns(name, run(self._reader, name, **params))
+
+    def single(self, name: str) -> dict[str, Any]:
+        """The only row of an answer; empty when there is none."""
+        return next(iter(self(name).records()), {})
+
+    def _allowed_columns(self, question: str, answer: QueryResult) -> QueryResult:
+        if self.quotes:
+            return answer
+        private = PRIVATE | PRIVATE_IN.get(question, frozenset())
+        kept = [i for i, name in enumerate(answer.columns) if name not in private]
+        return QueryResult(
+            tuple(answer.columns[i] for i in kept),
+            [tuple(row[i] for i in kept) for row in answer.rows],
+        )

@@ -1,0 +1,68 @@
+"""The two small pictures of the headline: the interval, and one bar per condition."""
+
+from dataclasses import dataclass
+
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.formatting import format_points
+from skilljuror.reports.headline import Headline
+
+WIDTH, MIDDLE = 640.0, 34.0
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Strict passes of one condition."""
+
+    condition: str
+    """Its name."""
+    count: str
+    """Passes of planned trials."""
+    rate: float
+    """The same, 0 to 100."""
+    role: str
+    """treatment, control or ""."""
+
+
+def condition_bars(answers: Answers) -> tuple[Bar, ...]:
+    """One bar per condition, in the order of the study file."""
+    overview = answers.single("overview")
+    roles = {overview["treatment"]: "treatment", overview["control"]: "control"}
+    return tuple(
+        Bar(
+            row["condition"],
+            f"{row['strict_passes']} of {row['planned']}",
+            100 * row["strict_rate"],
+            roles.get(row["condition"], ""),
+        )
+        for row in answers("outcomes").records()
+    )
+
+
+def interval_picture(first: Headline) -> str:
+    """The interval on a line with its zero, as SVG; "" when there is none. Numbers only: nothing
+    in it comes from a log."""
+    delta = first.delta
+    if not first.quotable or delta is None or delta.delta is None or delta.z is None:
+        return ""
+    reach = 1.15 * max(abs(delta.z.low), abs(delta.z.high), 5.0)
+    low, mean, high = (_across(value, reach) for value in (delta.z.low, delta.delta, delta.z.high))
+    marks = "".join(
+        f'<text x="{x:.1f}" y="64" text-anchor="middle">{format_points(value)}</text>'
+        for x, value in ((low, delta.z.low), (high, delta.z.high))
+        if high - low > 130
+    )
+    zero = _across(0, reach)
+    return (
+        f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 80" role="img" '
+        f'aria-label="95 % interval from {format_points(delta.z.low)} to {format_points(delta.z.high)}">'
+        f'<line x1="0" x2="{WIDTH:.0f}" y1="{MIDDLE}" y2="{MIDDLE}" class="axis"/>'
+        f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="8" y2="{MIDDLE + 14}" class="zero"/>'
+        f'<text x="{zero + 5:.1f}" y="14">0</text>'
+        f'<rect x="{low:.1f}" y="{MIDDLE - 7}" width="{max(high - low, 1):.1f}" height="14" rx="7"'
+        ' class="span"/>'
+        f'<circle cx="{mean:.1f}" cy="{MIDDLE}" r="8" class="mean"/>{marks}</svg>'
+    )
+
+
+def _across(value: float, reach: float) -> float:
+    return WIDTH * (value + reach) / (2 * reach)

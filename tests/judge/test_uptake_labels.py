@@ -1,0 +1,63 @@
+"""The tracing judge against the uptake labels, where the corpus is at hand.
+
+The labels were made by a language model reading the raw logs, twice; most events of real
+logs are uptake, so the floor is on what a yes is worth, on beyond-chance agreement, and
+on content planted from elsewhere.
+"""
+
+from functools import lru_cache
+
+import pytest
+
+from benchmarks.uptake import LABELS, compare, foreign, main, rows_by_run
+from skilljuror.stats.agreement import agreement
+
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(
+        not LABELS.is_file(), reason=f"no uptake labels: {LABELS.name} is not there"
+    ),
+]
+
+
+@lru_cache(maxsize=1)
+def compared():
+    """(label of the readings, label of the judge) of every event found."""
+    return [(one.row["label"], one.verdict.label) for one in compare() if one.verdict]
+
+
+def test_most_labelled_events_are_found():
+    assert len(compared()) >= 0.9 * sum(map(len, rows_by_run().values()))
+
+
+def test_a_yes_is_worth_its_name():
+    yes = [label for label, judged in compared() if judged == "yes"]
+    assert yes.count("yes") / len(yes) >= 0.9
+
+
+def test_agreement_is_beyond_chance():
+    labels, judged = zip(*compared(), strict=True)
+    made = agreement(labels, judged)
+    assert made.observed is not None
+    assert made.kappa is not None
+    assert made.observed >= 0.75
+    assert made.kappa >= 0.4
+
+
+def test_no_and_unknown_rows_hardly_ever_become_yes():
+    others = [judged for label, judged in compared() if label != "yes"]
+    assert others.count("yes") <= 1 < len(others)
+
+
+def test_foreign_content_is_hardly_ever_taken_up():
+    paths = [LABELS.parents[2] / path for path in rows_by_run()]
+    found = [verdict.label for _, verdict in foreign(paths, times=1)]
+    assert len(found) >= 20
+    assert found.count("yes") / len(found) <= 0.05
+
+
+def test_the_comparison_is_printed(capsys):
+    assert main(["--verbose"]) == 0
+    printed = capsys.readouterr().out
+    assert "kappa" in printed
+    assert "not_seen_again" in printed

@@ -1,0 +1,170 @@
+"""Parsers that no registry names: `package.module:Class` wherever a format is named."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from skilljuror.errors import UsageError
+from skilljuror.parsers.discovery.find_logs import LogFilter, discover
+from skilljuror.parsers.read import parser, read
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
+from skilljuror.pipeline.lookup import look_up
+from skilljuror.queries.run import run
+from tests.support.cli_process import call, complaint
+from tests.support.places import GOLDENS
+
+CODEX = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
+TRIAL = GOLDENS / "harbor-trial" / "codex" / "raw"
+SKILL = "/root/.claude/skills/tides/SKILL.md"
+PACKAGE = """
+from skilljuror.models.trajectory import AgentTraits, ToolResult
+from skilljuror.parsers.assembly.builders import MAIN
+from skilljuror.parsers.base import Parser
+from skilljuror.parsers.json_lines import JsonLinesParser, RecordReader
+from skilljuror.parsers.raw_logs.file_head import parse_head
+
+
+class Reader(RecordReader):
+    def start(self, line, timestamp, record):
+        self.session = record["session_id"]
+
+    def ran(self, line, timestamp, record):
+        step = self.run.add_step(MAIN, line, timestamp)
+        step.texts.append(record["said"])
+        call = self.run.add_call(step, None, "bash", {"command": record["command"]}, line)
+        call.result = ToolResult(record["output"], line, ok=True, exit_code=0)
+        self.ended = True
+
+    methods = {"start": start, "ran": ran}
+
+
+class Buoy(JsonLinesParser):
+    agent = "buoy"
+    traits = AgentTraits(keeps_folder=False)
+    reader = Reader
+    opening = "start"
+
+    def sniff(self, source):
+        return "buoy" in parse_head(source.head).first
+
+
+class Unfinished(Parser):
+    def sniff(self, source):
+        return True
+"""
+
+
+@pytest.fixture
+def buoys(tmp_path, monkeypatch, request):
+    """Name of a parser in a package of its own, which is importable here and in what is run."""
+    package = f"buoys_{abs(hash(request.node.nodeid))}"
+    (tmp_path / "src" / package).mkdir(parents=True)
+    (tmp_path / "src" / package / "parser.py").write_text(PACKAGE, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    places = [str(tmp_path / "src"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, places)))
+    return f"{package}.parser:Buoy"
+
+
+def write_log(path, run="buoy-run-1", *, steps=2):
+    """A log of some commands, the first of which reads a skill."""
+    said = {"type": "ran", "said": "Reading", "command": f"cat {SKILL}", "output": "# Tides\n"}
+    rows = [{"type": "start", "buoy": 1, "session_id": run}, *[said] * steps]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows(study, question):
+    return run(study / "study.duckdb", question).rows
+
+
+def test_a_log_is_claimed_only_where_its_parser_is_asked_for(tmp_path, buoys):
+    log = write_log(tmp_path / "log.jsonl")
+    assert [found.format for found in discover([log])] == [None]
+    (found,) = discover([log], formats=[buoys])
+    assert found.format == buoys
+    (trajectory,) = read(found.source, buoys)
+    assert (trajectory.format, trajectory.agent, len(trajectory.steps)) == (buoys, "buoy", 2)
+    assert not trajectory.traits.keeps_folder
+
+
+def test_formats_that_are_not_asked_for_claim_nothing(tmp_path, buoys):
+    write_log(tmp_path / "logs" / "b.jsonl")
+    shutil.copy(CODEX, tmp_path / "logs" / "c.jsonl")
+    asked: list[list[str]] = [[buoys], [buoys, "codex-rollout"], ["codex-rollout"], []]
+    read_formats = [
+        [found.format for found in discover([tmp_path / "logs"], formats=formats)]
+        for formats in asked
+    ]
+    assert read_formats == [
+        [buoys, None], [buoys, "codex-rollout"], [None, "codex-rollout"], [None, "codex-rollout"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", [1, 2], ids=["this process", "worker processes"])
+def test_runs_are_ingested_and_read_again(tmp_path, buoys, jobs):
+    logs = [
+        write_log(tmp_path / "logs" / f"{number}.jsonl", f"buoy-run-{number}")
+        for number in range(40)
+    ]
+    write_log(tmp_path / "logs" / "copy.jsonl", "buoy-run-0", steps=1)
+    study = tmp_path / "study"
+    summary = ingest_logs(study, [tmp_path / "logs"], wanted=LogFilter(formats=[buoys]), jobs=jobs)
+    assert (summary.trajectories, summary.duplicates, summary.errors) == (len(logs), 1, 0)
+    assert rows(study, "SELECT DISTINCT format FROM trajectories") == [(buoys,)]
+    assert rows(study, "SELECT count(*) FROM events WHERE kind = 'read'") == [(2 * len(logs),)]
+    seen = look_up(study, "buoy-run-0")
+    assert seen.trajectory is not None
+    assert [step.text for step in seen.trajectory.steps] == ["Reading", "Reading"]
+
+
+@pytest.mark.parametrize("also", [[], ["harbor-trial"]], ids=["folder walked", "trial read"])
+def test_logs_in_a_trial_of_harbor_are_read_by_it(tmp_path, buoys, also):
+    trial = tmp_path / "trial"
+    shutil.copytree(TRIAL, trial)
+    write_log(trial / "agent" / "log.jsonl")
+    found = [one for one in discover([trial], formats=[buoys, *also]) if one.format]
+    (trajectory,) = read(found[0].source, str(found[0].format))
+    assert trajectory.format == buoys
+    assert (trajectory.outcome is not None) == bool(also)
+
+
+def test_the_command_line_takes_it_wherever_a_format_is_named(tmp_path, buoys):
+    log, study = write_log(tmp_path / "log.jsonl"), tmp_path / "study"
+    told = call("events", log, "--format", buoys)
+    assert [json.loads(line)["resource"] for line in told.stdout.splitlines()] == ["SKILL.md"] * 2
+    told = call("coverage", log, "--format", buoys)
+    assert told.stdout.splitlines()[-1].startswith(f"{buoys}: ")
+    told = call("ingest", log, "--format", buoys, "--study", study)
+    assert told.returncode == 0, told.stderr
+    assert "cat /root" in call("show", study, "buoy-run-1").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nope", "unknown format 'nope'; choose one of atif"),
+        (":Buoy", "cannot be loaded"),
+        ("..:Buoy", "cannot be loaded"),
+        ("no.such.package:Buoy", "cannot be loaded"),
+        ("{package}:Gone", "cannot be loaded"),
+        ("{package}:Unfinished", "with a sniff and a parse"),
+        ("{package}:SKILL", "cannot be loaded"),
+        ("pathlib:Path", "no class that extends"),
+        ("os:sep", "no class that extends"),
+    ],
+)
+def test_a_name_that_leads_to_no_parser_is_refused(buoys, name, said):
+    with pytest.raises(UsageError, match=said):
+        parser(name.format(package=buoys.partition(":")[0]))
+
+
+@pytest.mark.parametrize("command", ["events", "coverage", "ingest"])
+def test_a_wrong_name_is_one_line_before_anything_is_read(tmp_path, command):
+    study = ("--study", tmp_path / "study") if command == "ingest" else ()
+    line = complaint(call(command, CODEX, "--format", "no.such:Parser", *study))
+    assert "'no.such:Parser' cannot be loaded" in line
+    assert not (tmp_path / "study").exists()

@@ -1,0 +1,83 @@
+"""What the report says of the gates: the figure of the query, or how to get it."""
+
+import pytest
+
+from skilljuror.queries.run import open_read, run
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.build import build_report
+from skilljuror.reports.remarks import gate_power
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import small_study
+
+
+def said(folder, *builds):
+    path = folder / "study.duckdb"
+    with open_write(path) as store:
+        store.put_builds(builds)
+    with open_read(path) as reader:
+        return gate_power(Answers(reader))
+
+
+def test_the_figure_is_that_of_the_query(tmp_path):
+    build = fake.assayed("alpha", {"swap": (40, 38), "rewrap": (12, 1)}, harmless=["rewrap"])
+    (one,) = said(tmp_path, build)
+    assert one.words == (
+        "This audit would have caught 95.0 % of 40 planted changes (95 % interval 83.5 % to 98.6 %)"
+        " in these variants and flagged 1 of 12 harmless edits."
+    )
+    assert one.commands == ()
+    drift = run(tmp_path / "study.duckdb", "gate_power").records()[0]
+    shares = [round(100 * drift[name], 1) for name in ("flagged_rate", "rate_low", "rate_high")]
+    assert shares == [95.0, 83.5, 98.6]
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"),
+    [((4000, 3999), "over 99.9 %"), ((4000, 4000), "100.0 %"), ((4000, 0), "0.0 %")],
+)
+def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, share):
+    (one,) = said(tmp_path, fake.assayed("alpha", {"swap": counts}))
+    assert f"caught {share} of 4\N{NARROW NO-BREAK SPACE}000 planted" in one.words
+    assert one.words.endswith("in these variants.")
+
+
+def test_where_nothing_could_be_planted_no_share_is_said(tmp_path):
+    build = fake.assayed("alpha", {"swap": (0, 0), "rewrap": (2, 0)}, harmless=["rewrap"])
+    (one,) = said(tmp_path, build)
+    assert one.words.startswith("No drift could be planted")
+    assert one.words.endswith("; it flagged 0 of 2 harmless edits.")
+
+
+def test_builds_that_were_not_measured_are_counted(tmp_path):
+    _, rest = said(tmp_path, fake.assayed("a", {"swap": (4, 4)}, source="a"), fake.build("b"))
+    assert rest.words.startswith("1 of 2 builds were not measured")
+    assert rest.commands[0] == "skilljuror assay STUDY --keep"
+
+
+def test_two_policies_are_told_apart(tmp_path):
+    llm = fake.assayed("a", {"swap": (4, 4)}, source="a")
+    strict = fake.assayed("b", {"swap": (4, 3)}, source="b", policy="strict")
+    words = [one.words for one in said(tmp_path, llm, strict)]
+    assert words[0].startswith("Policy llm: This audit would have caught 100.0 %")
+    assert words[1].startswith("Policy strict: This audit would have caught 75.0 %")
+
+
+def test_a_report_of_a_study_without_an_assay_names_the_commands(tmp_path):
+    text = build_report(small_study(tmp_path), tmp_path / "report").path.read_text(encoding="utf-8")
+    assert "in these variants was not measured." in text
+    assert (
+        "<code>skilljuror assay STUDY --keep</code>, then <code>skilljuror report STUDY</code>"
+        in text
+    )
+    assert "Nobody planted changes into these builds yet" in text
+
+
+def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tmp_path):
+    path = small_study(tmp_path)
+    with open_write(path) as store:
+        store.put_builds([fake.assayed("alpha", {"swap": (40, 38)}), fake.build("beta")])
+    report = build_report(path, tmp_path / "report").path
+    assert '<p class="said">This audit would have caught 95.0 %' in report.read_text("utf-8")
+    table = (report.parent / "tables" / "assay.csv").read_text(encoding="utf-8")
+    assert "llm,drift,swap,40,1,38,19,0.95,,0.83" in table
