@@ -28,6 +28,11 @@ def same(given: Any, *_: Any, **__: Any) -> Any:
     return given
 
 
+def _one_turn(reader: Any, words: Any, number: int) -> list[list[Word]]:
+    """All values of a loop at once."""
+    return [[word for parts in words for word in reader._expand(parts, number)] or [UNKNOWN]]
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule that attribution could do without."""
@@ -121,13 +126,15 @@ RULES = (
     Rule("produced paths: all", {"shell.produced_paths:listing": nothing, "shell.produced_paths:produced": nothing}, ("shell.produced_paths",)),
     Rule("produced paths: $(…)", {"shell.produced_paths:output_words": gives((Word("", known=False),))}, ("shell.produced_paths:output_words", "shell.produced_paths:_output")),
     Rule("produced paths: find", {"shell.produced_paths:_found": nothing}),
-    Rule("shell: loops turn by turn", {"shell.reader:end_of_loop": none}),
-    Rule("shell: braces", {"shell.expansion:braces": lambda word: [word]}),
-    Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives([UNKNOWN])}, ("shell.expansion:_trimmed", "shell.expansion:_trim", "shell.expansion:_without")),
-    Rule("shell: exported variables", {"shell.reader:ShellReader._exported": gives({})}),
-    Rule("shell: arguments of scripts", {"shell.reader:ShellReader.give": none}),
+    Rule("shell: loops turn by turn", {"shell.reader:ShellReader._turns": _one_turn}),
+    Rule("shell: braces", {"shell.expansion:_braces": lambda parts: [parts]}),
+    Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives(UNKNOWN)}, ("shell.expansion:_trimmed", "shell.expansion:_without")),
+    Rule("shell: arrays", {"shell.expansion:Environment.assign_elements": none}),
+    Rule("shell: functions", {"shell.reader:ShellReader._call": none}),
+    Rule("shell: exported variables", {"shell.reader:ShellReader._export": none}),
     Rule("shell: read variables", {"shell.reader:ShellReader._read_variable": none}),
-    Rule("shell: output of groups", {"shell.reader:ShellReader._group": none}),
+    Rule("shell: output of groups", {"shell.reader:ShellReader._feed": none}),
+    Rule("shell: text left open", {"shell.syntax_tree:_DELIMITER": NEVER}),
     # resolution
     Rule("globs: known names", {f"{CAT}.expand": gives([])}, (f"{CAT}.expand", f"{CAT}._paths")),
     Rule("globs: headings", {"resolution.glob_matches:paths_in_headings": nothing}),

@@ -9,7 +9,6 @@ from skilljuror.attribution.accesses.line_selection import (
     awk_selection,
     sed_selection,
 )
-from skilljuror.attribution.accesses.programs import WHOLE_READERS
 from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
 
@@ -53,16 +52,6 @@ def option_of(command: Command, *names: str) -> str | None:
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() and len(text) < 10 else None
-
-
-def whole_range(command: Command) -> Range:
-    """`cat`, `less`, `bat -r 5:9` and the like."""
-    files = operands_of(command, WHOLE_READERS[command.name])
-    span = option_of(command, "-r", "--line-range") if command.name.startswith("bat") else None
-    if span is None or ":" not in span:
-        return files, WHOLE_FILE
-    first, _, last = span.partition(":")
-    return files, LineSelection(ranges=((_number(first) or 1, _number(last)),))
 
 
 def end_range(command: Command, *, tail: bool) -> Range:

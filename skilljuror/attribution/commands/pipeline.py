@@ -36,7 +36,6 @@ from skilljuror.attribution.commands.line_options import (
     operands_of,
     option_of,
     sed_range,
-    whole_range,
 )
 from skilljuror.attribution.commands.search import is_search, searches
 from skilljuror.attribution.paths import expand_home, join, name_of
@@ -245,7 +244,7 @@ def _may_print(command: Command) -> bool:
 
 
 def _whole(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *whole_range(command))
+    pipeline.read(command, operands_of(command, WHOLE_READERS[command.name]), WHOLE_FILE)
 
 
 def _head(pipeline: Pipeline, command: Command) -> None:
@@ -270,14 +269,6 @@ def _awk(pipeline: Pipeline, command: Command) -> None:
 
 def _content(pipeline: Pipeline, command: Command) -> None:
     pipeline.read(command, *content_range(command))
-
-
-def _make(pipeline: Pipeline, command: Command) -> None:
-    """`make` runs a file of rules."""
-    folder, file = option_of(command, "-C"), option_of(command, "-f")
-    rules = f"{folder}/{file or 'Makefile'}" if folder else file or "Makefile"
-    pipeline.hide()
-    pipeline.done.append(pipeline.access(command, Word(rules), "exec"))
 
 
 def _picker(pipeline: Pipeline, command: Command) -> None:
@@ -365,7 +356,6 @@ _HANDLERS: dict[str, _Handler] = {
     "sed": _sed,
     "gsed": _sed,
     **dict.fromkeys(("Get-Content", "gc", "Select-Object"), _content),
-    **dict.fromkeys(("make", "gmake"), _make),
     "awk": _awk,
     "gawk": _awk,
     "mawk": _awk,

@@ -10,8 +10,7 @@ from skilljuror.attribution.accesses.file_access import UNCERTAIN, Access
 from skilljuror.attribution.accesses.line_selection import LineSelection
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.commands.quoted_paths import quoted_accesses
-from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join, name_of
+from skilljuror.attribution.paths import expand_home, is_glob, join, name_of
 from skilljuror.attribution.python.file_accesses import accesses_of_script, python_accesses
 from skilljuror.attribution.resolution.call_normalisation import (
     classify_tool,
@@ -321,8 +320,6 @@ class AccessResolver(Struct):
             return self._shell(text, self.cwd)
         if ending == "py":
             return accesses_of_script(text, path, self.home)
-        if ending in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
-            return quoted_accesses(text, folder_of(path) or None, self.home)
         return []
 
 

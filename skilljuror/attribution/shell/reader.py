@@ -152,7 +152,10 @@ class ShellReader(Struct):
             words.extend(self._expand(parts, number, shown=_echoes(words, redirects)))
         name = words[0].text if words else ""
         if name in _DECLARE or not words:
-            self._declare(stage, name, words[1:], number)
+            for one in stage.assignments:
+                self._assign(one, number)
+            if name == "export":
+                self._export([*words[1:], *(Word(one.name) for one in stage.assignments)])
         if name in _DECLARE or not (words or redirects):
             return False
         if not words and self.depth and redirects[0].op == "<":
@@ -193,13 +196,10 @@ class ShellReader(Struct):
         self.depth -= 1
         self.environment.assign("@", before)
 
-    def _declare(self, stage: SimpleCommand, how: str, names: Sequence[Word], number: int) -> None:
-        """Set variables, or hand them on to programs."""
-        for one in stage.assignments:
-            self._assign(one, number)
-        if how == "export" and len(self.exported) < _MOST_EXPORTED:
+    def _export(self, names: Sequence[Word]) -> None:
+        """Hand variables on to programs."""
+        if len(self.exported) < _MOST_EXPORTED:
             self.exported.update(one.text for one in names if one.text.isidentifier())
-            self.exported.update(one.name for one in stage.assignments)
 
     def _assign(self, assignment: Assignment, number: int) -> None:
         name, append = assignment.name, assignment.append

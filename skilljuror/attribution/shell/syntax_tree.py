@@ -115,30 +115,23 @@ _NESTED = frozenset({
     "process_substitution",
     "arithmetic_expansion",
 })
-_WORDS = _NESTED | frozenset(
-    {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "array",
-     "simple_expansion", "brace_expression", "command_name", "variable_name", "special_variable_name",
-     "extglob_pattern", "regex", "string_content", "test_operator"}
-)  # fmt: skip
-_SIMPLE = frozenset({"command", "declaration_command", "unset_command", "variable_assignments"})
+_WORDS = _NESTED | {
+    "word", "number", "string", "raw_string", "ansi_c_string", "translated_string", "concatenation", "array",
+    "simple_expansion", "brace_expression", "command_name", "variable_name", "special_variable_name",
+    "extglob_pattern", "regex", "string_content", "test_operator",
+}  # fmt: skip
 _REDIRECTS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})
+_SIMPLE = frozenset({"command", "declaration_command", "unset_command", "variable_assignments"})
+_BODIES = frozenset({"compound_statement", "do_group", "subshell"})
+_GROUPS = _BODIES | {"if_statement", "while_statement", "case_statement", "c_style_for_statement"}
+_OPEN = frozenset(
+    {"ERROR", "list", "pipeline", "negated_command", "do_group", "elif_clause", "else_clause"}
+)  # fmt: skip
+"""Nodes that only hold others."""
 _LOOSE = _WORDS | _REDIRECTS
 _ON_LINE = _WORDS | {"file_redirect", "ERROR"}
 _HEREDOC_PARTS = _ON_LINE | {"heredoc_start", "heredoc_body", "heredoc_end"}
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
-_NO_WORDS = _OPERATORS | {"comment"}
-_BODIES = frozenset({"compound_statement", "do_group", "subshell"})
-_GROUPS = _BODIES | {"if_statement", "while_statement", "case_statement", "c_style_for_statement"}
-_OPEN = frozenset({
-    "ERROR",
-    "list",
-    "pipeline",
-    "negated_command",
-    "do_group",
-    "elif_clause",
-    "else_clause",
-})
-"""Nodes that only hold others."""
 
 _NAME = rb"|\$(?P<name>[A-Za-z_]\w*|[0-9]|[@*#?$!-])|(?P<text>"
 _BARE = re.compile(
@@ -279,7 +272,7 @@ class _TreeReader(Struct):
                 commands.append([])
             if node.type == "subshell":
                 inner.append(node)
-            elif node.type not in _NO_WORDS and node.end_byte > node.start_byte:
+            elif node.type not in _OPERATORS | {"comment"} and node.end_byte > node.start_byte:
                 commands[-1].append(node)
         found = tuple(Pipeline((self._command(one),)) for one in commands if one)
         return found + self.script(inner) if inner else found
