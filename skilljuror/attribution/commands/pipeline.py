@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from skilljuror.attribution.accesses.file_access import FILTERED, OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.attribution.accesses.programs import (
-    FILTERS,
     METADATA_PROGRAMS,
     NO_OUTPUT,
     NON_READERS,
     PARTIAL_READERS,
-    PASS_THROUGH,
     WHOLE_READERS,
 )
 from skilljuror.attribution.commands.apply_patch import patch_accesses
@@ -30,12 +28,15 @@ from skilljuror.attribution.commands.interpreters import (
     reads_input,
 )
 from skilljuror.attribution.commands.line_options import (
+    Range,
     awk_range,
     content_range,
     end_range,
     operands_of,
     option_of,
+    partial_range,
     sed_range,
+    whole_range,
 )
 from skilljuror.attribution.commands.search import is_search, searches
 from skilljuror.attribution.paths import expand_home, join, name_of
@@ -71,9 +72,10 @@ class Pipeline(Struct):
         return found
 
     def _step(self, command: Command) -> None:
-        handler = _HANDLERS.get(command.name)
-        if handler:
-            handler(self, command)
+        if command.name in _READERS:
+            self.read(command, *_READERS[command.name](command))
+        elif command.name in _HANDLERS:
+            _HANDLERS[command.name](self, command)
         elif is_search(command):
             self._search(command)
         elif is_interpreter(command):
@@ -203,31 +205,27 @@ class Pipeline(Struct):
                 )
 
     def _redirects(self, command: Command) -> None:
-        source = next((one for one in self.stream if one.kind == "read"), None)
+        source = next((one.path for one in self.stream if one.kind == "read"), None)
         if any(redirect.to_file for redirect in command.redirects):
             self.hide()
             self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
         written = command.heredoc
         if written is None and command.name in {"echo", "printf"}:
             written = printed_text(command)
-        opens = not is_interpreter(command) and command.name not in FILTERS | METADATA_PROGRAMS
+        opens = command.name not in _TAKE_INPUT and not is_interpreter(command)
         for redirect in command.redirects:
             word = redirect.target
             if redirect.to_file:
                 if word.text != "/dev/null":
                     kind: EventKind = "edit" if ">>" in redirect.op else "write"
-                    copy = self.access(command, word, kind, written=written)
-                    self.done.append(_copied(copy, source))
+                    self.done.append(
+                        self.access(command, word, kind, written=written, source=source)
+                    )
                 source = None
             elif redirect.op == "<" and opens:
                 self.done.append(
                     self.access(command, word, "read", shown=False, bundle_files_only=True)
                 )
-
-
-def _copied(written: Access, source: Access | None) -> Access:
-    """What is written of a file: all of it, or the lines that were asked for."""
-    return replace(written, source=source.path, selection=source.selection) if source else written
 
 
 def _unseen(access: Access) -> Access:
@@ -243,18 +241,6 @@ def _may_print(command: Command) -> bool:
     return not (quiet or echoed or any(one.output for one in command.redirects))
 
 
-def _whole(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, operands_of(command, WHOLE_READERS[command.name]), WHOLE_FILE)
-
-
-def _head(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *end_range(command, tail=False))
-
-
-def _tail(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *end_range(command, tail=True))
-
-
 def _sed(pipeline: Pipeline, command: Command) -> None:
     files, selection = sed_range(command)
     if selection is None:
@@ -263,28 +249,13 @@ def _sed(pipeline: Pipeline, command: Command) -> None:
         pipeline.read(command, files, selection)
 
 
-def _awk(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *awk_range(command))
-
-
-def _content(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *content_range(command))
-
-
-def _picker(pipeline: Pipeline, command: Command) -> None:
-    valued, skip = PARTIAL_READERS[command.name]
-    files = operands_of(command, valued)[skip:]
-    pipeline.read(
-        command, files, WHOLE_FILE if command.name in PASS_THROUGH else WHOLE_FILE.filtered()
-    )
-
-
 def _tee(pipeline: Pipeline, command: Command) -> None:
     kind: EventKind = "edit" if option_of(command, "-a", "--append") is not None else "write"
-    source = next((one for one in pipeline.stream if one.kind == "read"), None)
-    for word in operands_of(command, frozenset()):
-        written = pipeline.access(command, word, kind, written=command.heredoc)
-        pipeline.done.append(_copied(written, source))
+    source = next((one.path for one in pipeline.stream if one.kind == "read"), None)
+    pipeline.done.extend(
+        pipeline.access(command, word, kind, written=command.heredoc, source=source)
+        for word in operands_of(command, frozenset())
+    )
 
 
 def _copy(pipeline: Pipeline, command: Command) -> None:
@@ -317,7 +288,6 @@ def _remove(pipeline: Pipeline, command: Command) -> None:
     pipeline.done.extend(
         pipeline.access(command, word, "edit", note="removed")
         for word in operands_of(command, frozenset())
-        if command.name in {"rm", "unlink"}
     )
 
 
@@ -347,31 +317,24 @@ def _echo(pipeline: Pipeline, command: Command) -> None:
         pipeline.done.append(mark)
 
 
-_Handler = Callable[[Pipeline, Command], None]
-_HANDLERS: dict[str, _Handler] = {
-    **dict.fromkeys(WHOLE_READERS, _whole),
-    **dict.fromkeys(PARTIAL_READERS, _picker),
-    "head": _head,
-    "tail": _tail,
-    "sed": _sed,
-    "gsed": _sed,
-    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), _content),
-    "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
+_READERS: dict[str, Callable[[Command], Range]] = {
+    **dict.fromkeys(WHOLE_READERS, whole_range),
+    **dict.fromkeys(PARTIAL_READERS, partial_range),
+    **dict.fromkeys(("awk", "gawk", "mawk"), awk_range),
+    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), content_range),
+    **dict.fromkeys(("head", "tail"), end_range),
+}
+"""Programs that print files or what flows in: which of them, and which of their lines."""
+_TAKE_INPUT = METADATA_PROGRAMS | {*_READERS, "sed", "gsed", "tee"}
+_HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
+    **dict.fromkeys(("sed", "gsed"), _sed),
+    **dict.fromkeys(("cp", "mv", "install", "rsync"), _copy),
+    **dict.fromkeys(("rm", "unlink"), _remove),
+    **dict.fromkeys(("apply_patch", "applypatch"), _patch),
+    **dict.fromkeys(("echo", "printf"), _echo),
     "tee": _tee,
-    "cp": _copy,
-    "mv": _copy,
-    "install": _copy,
-    "rsync": _copy,
     "ln": _link,
-    "rm": _remove,
-    "unlink": _remove,
     "git": _git,
-    "apply_patch": _patch,
-    "applypatch": _patch,
-    "echo": _echo,
-    "printf": _echo,
 }
 
 

@@ -5,7 +5,7 @@ here-document, and nests statements by operator.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal, Union
@@ -129,8 +129,8 @@ _OPEN = frozenset(
 )  # fmt: skip
 """Nodes that only hold others."""
 _LOOSE = _WORDS | _REDIRECTS
-_ON_LINE = _WORDS | {"file_redirect", "ERROR"}
-_HEREDOC_PARTS = _ON_LINE | {"heredoc_start", "heredoc_body", "heredoc_end"}
+_IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
+_HEREDOC_PARTS = frozenset({"<<", "<<-", "heredoc_start", "file_descriptor"})
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
 
 _NAME = rb"|\$(?P<name>[A-Za-z_]\w*|[0-9]|[@*#?$!-])|(?P<text>"
@@ -195,37 +195,66 @@ class _TreeReader(Struct):
         """The pipelines of statements in a row; words that an error left over make a command."""
         found: list[Pipeline] = []
         operator = ""
-        ahead = list(nodes)[::-1] if self.depth < DEEPEST else []
+        ahead: list[Node | None] = []
+        ahead.extend([*nodes][::-1] if self.depth < DEEPEST else [])
         self.depth += 1
         while ahead:
             node = ahead.pop()
+            if node is None:
+                continue
             if node.type in _OPEN:
                 ahead.extend(node.children[::-1])
-            elif node.type in _LOOSE:
-                run = [node]
-                while ahead and ahead[-1].type in _LOOSE:
-                    run.append(ahead.pop())
-                operator = _join(found, operator, self._simple(run))
-            elif node.is_named:
-                operator = _join(found, operator, self._statement(node))
-                ahead.extend(_behind_heredoc(node)[::-1])
             elif node.type in _OPERATORS:
                 operator = node.type
                 if operator == "&" and found:
                     found[-1] = Pipeline((Compound("subshell", (found[-1],)),))
+            elif node.is_named:
+                operator = _join(found, operator, self._statement(node, ahead))
         self.depth -= 1
         return tuple(found)
 
-    def _statement(self, node: Node) -> Script:
-        kind = node.type
-        if kind in _SIMPLE or kind == "variable_assignment":
-            return self._simple(node.children if kind in _SIMPLE else [node])
-        if kind == "test_command":
-            return self._simple(_descend([node], lambda one: one.type in _WORDS))
-        if kind == "redirected_statement":
-            return self._redirected(node)
-        compound = self._compound(node)
-        return (Pipeline((compound,)),) if compound else ()
+    def _statement(self, node: Node, ahead: list[Node | None]) -> Script:
+        """The pipelines of a statement, which may reach into the nodes ahead."""
+        body = [one for one in node.children if one.type not in _REDIRECTS]
+        streams = [one for one in node.children if one.type in _REDIRECTS]
+        if node.type in _LOOSE:
+            ahead.append(node)
+        elif node.type in _SIMPLE or node.type == "variable_assignment":
+            ahead.extend([None, *(node.children if node.type in _SIMPLE else [node])[::-1]])
+        elif node.type == "test_command":
+            words = [one for one in _descend(body, _WORDS) if one.type not in _OPERATORS]
+            ahead.extend([None, *words[::-1]])
+        elif node.type != "redirected_statement":
+            compound = self._compound(node)
+            return (Pipeline((compound,)),) if compound else ()
+        elif not body or body[0].type in _SIMPLE:
+            parts = [*(part for one in body for part in one.children), *streams]
+            ahead.extend([None, *sorted(parts, key=lambda one: -one.start_byte)])
+        else:
+            found = self.script(body)
+            ahead.extend([None, *streams[::-1]])
+            return _with_streams(found, self._command(self._taken(ahead)))
+        taken = self._taken(ahead)
+        return (Pipeline((self._command(taken),)),) if taken else ()
+
+    def _taken(self, ahead: list[Node | None]) -> list[Node]:
+        """The words, assignments and redirections ahead, up to what ends a simple command. Behind
+        `<<word` they may go on, and the next statement may begin."""
+        taken: list[Node] = []
+        while ahead and (node := ahead.pop()):
+            kind = node.type
+            broken = taken and self.source.startswith(b"\n", node.start_byte)
+            if kind in _OPEN:
+                ahead.extend(node.children[::-1])
+            elif broken or kind in _OPERATORS or (node.is_named and kind not in _IN_COMMANDS):
+                ahead.append(node)
+                break
+            elif kind != "comment" and node.end_byte > node.start_byte:
+                taken.append(node)
+                end = self._body_start(node) - 1 if kind == "heredoc_redirect" else 0
+                line = [one for one in node.children[::-1] if one.start_byte < end]
+                ahead.extend(one for one in line if one.type not in _HEREDOC_PARTS)
+        return taken
 
     def _compound(self, node: Node) -> Compound | None:
         kind, children = node.type, node.children
@@ -247,44 +276,6 @@ class _TreeReader(Struct):
             items = [one.children for one in children if one.type == "case_item"]
             children = [one for item in items for one in _behind(item, ")")]
         return Compound("subshell" if kind == "subshell" else "group", self.script(children))
-
-    def _redirected(self, node: Node) -> Script:
-        """A statement with its redirections."""
-        redirects = [one for one in node.children if one.type in _REDIRECTS]
-        body = [one for one in node.children if one.type not in _REDIRECTS]
-        if not body or body[0].type in _SIMPLE:
-            nodes = [*(part for one in body for part in one.children), *redirects]
-            return self._simple(sorted(nodes, key=lambda one: one.start_byte))
-        found = self.script(body)
-        if not found:
-            return self._simple(redirects)
-        *stages, last = found[-1].stages
-        stages.append(_with_streams(last, self._command(redirects)))
-        return (*found[:-1], replace(found[-1], stages=tuple(stages)))
-
-    def _simple(self, nodes: Iterable[Node]) -> Script:
-        """Simple commands made of words, assignments and redirections; an operator where the grammar
-        expects none parts them."""
-        commands: list[list[Node]] = [[]]
-        inner: list[Node] = []
-        for node in _descend(self._with_rest_of_line(nodes), lambda node: node.type not in _OPEN):
-            if node.type in _OPERATORS or self.source.startswith(b"\n", node.start_byte):
-                commands.append([])
-            if node.type == "subshell":
-                inner.append(node)
-            elif node.type not in _OPERATORS | {"comment"} and node.end_byte > node.start_byte:
-                commands[-1].append(node)
-        found = tuple(Pipeline((self._command(one),)) for one in commands if one)
-        return found + self.script(inner) if inner else found
-
-    def _with_rest_of_line(self, nodes: Iterable[Node]) -> Iterator[Node]:
-        """Nodes, with the words and redirections behind `<<word` on its line."""
-        for node in nodes:
-            yield node
-            end = self._body_start(node) - 1 if node.type == "heredoc_redirect" else 0
-            yield from (
-                one for one in node.children if one.start_byte < end and one.type in _ON_LINE
-            )
 
     def _command(self, nodes: Sequence[Node]) -> SimpleCommand:
         words: list[list[Node]] = []
@@ -357,7 +348,11 @@ class _TreeReader(Struct):
     ) -> Parts:
         """The parts of the text between two bytes; what is nested in it, these nodes hold."""
         found: list[Part] = []
-        ahead = [one for one in _nested(nodes) if start <= one.start_byte < end][::-1]
+        ahead = [
+            one
+            for one in _descend(nodes, _NESTED)
+            if one.type in _NESTED and start <= one.start_byte < end
+        ][::-1]
         while start < end:
             quoted = pieces is not _BARE
             if ahead and ahead[-1].start_byte <= start and self.source[start] in b"$`<>":
@@ -416,33 +411,15 @@ def _join(found: list[Pipeline], operator: str, statements: Script) -> str:
     return ""
 
 
-def _behind_heredoc(node: Node) -> list[Node]:
-    """What follows `<<word` on its line and is no part of the command: `| b`, `&& c`."""
-    heredocs = [one for one in node.children if one.type == "heredoc_redirect"]
-    return [
-        child
-        for one in heredocs
-        for child in one.children
-        if child.type in _OPERATORS or (child.is_named and child.type not in _HEREDOC_PARTS)
-    ]
-
-
-def _descend(nodes: Iterable[Node], stop: Callable[[Node], bool]) -> Iterator[Node]:
-    """The nodes at which to stop on the way down, in order, and the leaves."""
-    stack = list(nodes)[::-1]
+def _descend(nodes: Iterable[Node], kinds: Container[str]) -> Iterator[Node]:
+    """The first nodes of these kinds on the way down, and other leaves, in order."""
+    stack = [*nodes][::-1]
     while stack:
         node = stack.pop()
-        if stop(node) or not node.child_count:
+        if node.type in kinds or not node.child_count:
             yield node
         else:
             stack.extend(node.children[::-1])
-
-
-def _nested(nodes: Iterable[Node]) -> Iterator[Node]:
-    """Expansions and substitutions in words."""
-    return (
-        one for one in _descend(nodes, lambda node: node.type in _NESTED) if one.type in _NESTED
-    )
 
 
 def _glued(nodes: Iterable[Node]) -> list[list[Node]]:
@@ -465,16 +442,17 @@ def _delimiter(heredoc: Node) -> Node:
     return next((one for one in heredoc.children if one.type == "heredoc_start"), heredoc)
 
 
-def _with_streams(
-    stage: SimpleCommand | Compound, streams: SimpleCommand
-) -> SimpleCommand | Compound:
-    """A stage with redirections that the grammar puts around it."""
+def _with_streams(script: Script, streams: SimpleCommand) -> Script:
+    """Pipelines, the last stage of them with redirections that the grammar puts around them all."""
+    *before, last = script or (Pipeline((Compound("group", ()),)),)
+    *stages, stage = last.stages
     if isinstance(stage, Compound):
         inner = stage if stage.streams is None else Compound("group", (Pipeline((stage,)),))
-        return replace(inner, streams=streams)
-    return SimpleCommand(
+        return (*before, replace(last, stages=(*stages, replace(inner, streams=streams))))
+    stage = SimpleCommand(
         stage.words + streams.words,
         stage.assignments,
         stage.redirections + streams.redirections,
         f"{stage.source} {streams.source}"[:400],
     )
+    return (*before, replace(last, stages=(*stages, stage)))
