@@ -125,6 +125,7 @@ OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "jsonlines": {"files"},
+    "jiter": {"parsers"},
 }
 
 MAX_LINES = 500

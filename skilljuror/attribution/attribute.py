@@ -19,18 +19,13 @@ from skilljuror.attribution.evidence.read_evidence import (
 from skilljuror.attribution.findings.candidate_event import CandidateEvent
 from skilljuror.attribution.findings.injected_content import message_events, skill_call_events
 from skilljuror.attribution.findings.search_output import events_of_wide_search, search_events
-from skilljuror.attribution.findings.silenced_errors import evidence_of_missing_file, missing_file
 from skilljuror.attribution.findings.unclaimed_content import (
     SharedScreens,
     may_show,
     unclaimed_reads,
 )
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
-from skilljuror.attribution.resolution.skill_catalog import (
-    ResourceLocation,
-    SkillCatalog,
-    bare_skill_name,
-)
+from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
 from skilljuror.models.bundle import ResourceClass
@@ -38,7 +33,7 @@ from skilljuror.models.events import Resource, ResourceEvent, SkillManifest, Via
 from skilljuror.models.resource_class import class_of
 from skilljuror.models.trajectory import Trajectory
 
-_LAST = 2**31 - 1
+_HIGHEST_LINE = 2**31 - 1
 """The highest number that a line of a file can have."""
 
 
@@ -58,19 +53,20 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     the log: skill lists, base directories, paths of SKILL.md, roots known from real logs; a
     resource's text is learned when the log shows the whole of it.
     """
-    catalog = discover_catalog(trajectory, manifest)
-    gathered = build_run_context(trajectory, catalog, manifest)
-    findings = [one for message in trajectory.messages for one in message_events(message, gathered)]
-    screens = SharedScreens.of(gathered.analysed_calls)
-    for analysed in gathered.analysed_calls:
-        findings.extend(_touch_findings(analysed, gathered, screens))
-    classes = _Classes(manifest)
-    events = tuple(_events(trajectory, _placed(findings), gathered, classes))
-    found = manifest if manifest is not None and manifest.known else _discovered(gathered, events)
-    return Attribution(events, found)
+    run = build_run_context(trajectory, discover_catalog(trajectory, manifest), manifest)
+    candidates = [
+        event for message in trajectory.messages for event in message_events(message, run)
+    ]
+    screens = SharedScreens.of(run.analysed_calls)
+    for analysed in run.analysed_calls:
+        candidates.extend(_call_events(analysed, run, screens))
+    ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
+    events = tuple(_resource_events(trajectory, ordered, run, _ResourceClasses(manifest)))
+    given = manifest if manifest is not None and manifest.known else _discovered(run, events)
+    return Attribution(events, given)
 
 
-def _touch_findings(
+def _call_events(
     analysed: AnalysedCall, run: RunContext, screens: SharedScreens
 ) -> Iterator[CandidateEvent]:
     """The events of one call."""
@@ -81,224 +77,181 @@ def _touch_findings(
         return
     output = analysed.output()
     if analysed.accesses:
-        found = [*_claimed(analysed, run, output), *_searched(analysed, run, output)]
-        found.sort(key=lambda one: one.order)
-        yield from _once(_unchecked(found))
-    for location, shown in unclaimed_reads(analysed, run, output, screens):
-        yield _finding(analysed, location, shown, order=len(analysed.resolved_accesses))
+        found = [*_access_events(analysed, run, output), *_search_events(analysed, run, output)]
+        found.sort(key=lambda event: event.order)
+        yield from _without_repeats(_without_looks_before_use(found))
+    for location, evidence in unclaimed_reads(analysed, run, output, screens):
+        via: Via = "read-tool" if analysed.call.action in {"read", "other"} else "shell"
+        via = "python" if analysed.call.action == "python" else via
+        order = len(analysed.resolved_accesses)
+        yield CandidateEvent.of_call(analysed, location, "read", via, evidence, order=order)
 
 
-def _finding(
-    analysed: AnalysedCall, location: ResourceLocation, shown: ReadEvidence, order: int
-) -> CandidateEvent:
-    via: Via = "read-tool" if analysed.call.action in {"read", "other"} else "shell"
-    return CandidateEvent(
-        location, "read", "python" if analysed.call.action == "python" else via, shown,
-        analysed.step.agent, analysed.step.index, analysed.call.line, analysed.step.file, order,
-        analysed.call.call_id,
-    )  # fmt: skip
-
-
-def _claimed(
+def _access_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[CandidateEvent]:
-    parts = analysed.parts(output, run.line_index)
-    lost = missing_file(analysed, output, run.line_index) if output.ok is False else None
+    """The events of a call's accesses other than searches."""
+    segments = analysed.segments(output, run.line_index)
     for resolved in analysed.resolved_accesses:
-        if resolved.access.kind == "search" or _unseen_listing(resolved):
+        access, location = resolved.access, resolved.location
+        if access.kind == "search" or _is_unseen_listing(resolved):
             continue
-        shown = (
-            evidence_of_missing_file()
-            if resolved is lost
-            else _shown(analysed, resolved, output, run, parts)
-        )
-        if shown.witness == "both" and _shown_by_another(resolved, analysed):
-            shown = ReadEvidence("none", None, output.ok, note=resolved.access.note)
-        if shown.witness == "both" and analysed.number in run.sources.get(resolved.key, ()):
-            shown = replace(shown, witness="command")
-        if shown.witness != "both" and _unproven(resolved, parts, output, known=run.catalog.known):
+        evidence = _evidence(analysed, resolved, output, run, segments)
+        if evidence.witness == "both" and _is_shown_by_another(resolved, analysed):
+            evidence = ReadEvidence("none", None, output.ok, note=access.note)
+        if evidence.witness == "both" and analysed.number in run.taught_by.get(resolved.key, ()):
+            evidence = replace(evidence, witness="command")
+        if _is_unconfirmed_guess(resolved, evidence, output, run, segments):
             continue
-        if shown.note == DISAGREE and shown.exposed == "none" and _only_guessed(resolved):
-            continue
-        location = resolved.location
-        if resolved.access.kind == "list" and location.folder:
+        if access.kind == "list" and location.folder:
             location = replace(location, resource=".")
-        missing = resolved is lost or (shown.ok is False and _missing(resolved, shown, output))
-        yield CandidateEvent(
-            location, resolved.access.kind, resolved.access.via, shown, analysed.step.agent,
-            analysed.step.index, analysed.call.line, analysed.step.file, resolved.order, analysed.call.call_id,
-            missing, shown.quote or resolved.access.text,
+        yield CandidateEvent.of_call(
+            analysed, location, access.kind, access.via, evidence, order=resolved.order,
+            missing=evidence.ok is False and _says_missing(resolved, evidence, output),
+            quote=evidence.quote or access.text,
         )  # fmt: skip
 
 
-def _unseen_listing(resolved: ResolvedAccess) -> bool:
+def _is_unseen_listing(resolved: ResolvedAccess) -> bool:
     """Whether names were listed into another command, and nobody saw them."""
     access = resolved.access
     return access.kind == "list" and access.via == "shell" and not access.shown
 
 
-def _unproven(
-    resolved: ResolvedAccess, parts: Segments, output: CallOutput, *, known: bool
-) -> bool:
-    """Whether an access that is a guess lacks its proof: a path known in part, or one that a glob
-    may have meant although the output names each of its files and not this one. Where no manifest
-    is known a guess is a file that the output names."""
-    if resolved.access.needs_evidence:
-        return known
-    guessed = (
-        resolved.access.glob and resolved.access.kind == "read" and resolved.order not in parts
-    )
-    return guessed and has_file_headers(output.lines)
+def _is_unconfirmed_guess(
+    resolved: ResolvedAccess, evidence: ReadEvidence, output: CallOutput, run: RunContext,
+    segments: Segments,
+) -> bool:  # fmt: skip
+    """Whether only a glob names a file and the output does not bear it out: another program chose
+    among the files that it fits, headings name other files, or its known text is not to be seen."""
+    access, known = resolved.access, run.catalog.known
+    if not access.glob or evidence.witness == "both":
+        return False
+    if access.needs_evidence and known:
+        return True
+    if access.kind != "read":
+        return False
+    if resolved.order not in segments and has_file_headers(output.lines):
+        return True
+    hidden = output.cut or output.screen or access.selection.by_content
+    return evidence.note == DISAGREE and ((known and not hidden) or evidence.exposed == "none")
 
 
-def _only_guessed(resolved: ResolvedAccess) -> bool:
-    """Whether a glob alone names the file, and the whole of it would have been printed."""
-    return resolved.access.glob and resolved.access.selection.whole
-
-
-def _shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:
+def _is_shown_by_another(resolved: ResolvedAccess, analysed: AnalysedCall) -> bool:
     """Whether the text in the output is that of another access of the call: of a copy, say."""
     return not resolved.access.shown and any(
-        one.access.shown and one.access.kind == "read" and one.key == resolved.key
-        for one in analysed.resolved_accesses
+        other.access.shown and other.access.kind == "read" and other.key == resolved.key
+        for other in analysed.resolved_accesses
     )
 
 
-def _missing(resolved: ResolvedAccess, shown: ReadEvidence, output: CallOutput) -> bool:
-    """Whether the log says that the path is not there."""
+def _says_missing(resolved: ResolvedAccess, evidence: ReadEvidence, output: CallOutput) -> bool:
+    """Whether the log says that the path of a failed access is not there."""
     if resolved.access.kind == "read":
-        return says_file_missing(shown.note)
-    lost = resolved.access.kind in {"exec", "list"}
-    return lost and output.error_for(resolved.access.path) is not None
+        return says_file_missing(evidence.note)
+    used = resolved.access.kind in {"exec", "list"}
+    return used and output.error_for(resolved.access.path) is not None
 
 
-def _shown(
-    analysed: AnalysedCall,
-    resolved: ResolvedAccess,
-    output: CallOutput,
-    run: RunContext,
-    parts: Segments,
-) -> ReadEvidence:
-    call, alone = analysed.call, len(analysed.resolved_accesses) == 1
-    kind = resolved.access.kind
-    if kind == "read":
-        if call.action == "other" and has_file_headers(output.lines):
-            return evidence_of_read(resolved, output, run.line_index, parts.get(resolved.order))
-        if call.action in {"read", "other"} and resolved.access.shown:
-            shown = evidence_of_tool_read(call, resolved, run.line_index, trusted=run.catalog.known)
-            return shown if alone or shown.witness == "both" else replace(shown, lines=None)
-        known = run.catalog.known
-        foreign = known and not run.catalog.has(*resolved.key)
-        segment = parts.get(resolved.order)
-        return evidence_of_read(
-            resolved, output, run.line_index, segment, trusted=known, foreign=foreign
-        )
-    if kind in {"exec", "import"}:
+def _evidence(
+    analysed: AnalysedCall, resolved: ResolvedAccess, output: CallOutput, run: RunContext,
+    segments: Segments,
+) -> ReadEvidence:  # fmt: skip
+    """What the output proves of an access."""
+    call, access, known = analysed.call, resolved.access, run.catalog.known
+    segment = segments.get(resolved.order)
+    if access.kind == "read":
+        several = call.action == "other" and has_file_headers(output.lines)
+        if call.action in {"read", "other"} and access.shown and not several:
+            evidence = evidence_of_tool_read(call, resolved, run.line_index, trusted=known)
+            alone = len(analysed.resolved_accesses) == 1
+            return evidence if alone or evidence.witness == "both" else replace(evidence, lines=None)  # fmt: skip
+        foreign = known and not several and not run.catalog.has(*resolved.key)
+        return evidence_of_read(resolved, output, run.line_index, segment, foreign=foreign)
+    if access.kind in {"exec", "import"}:
         return evidence_of_run(resolved, output)
-    note = resolved.access.note
-    if kind == "edit" and call.action == "edit" and resolved.access.via == "read-tool":
+    if access.kind == "edit" and call.action == "edit" and access.via == "read-tool":
         snippet = output.ok and len(output.lines) > 3
-        return ReadEvidence("partial" if snippet else "none", None, output.ok, note=note)
+        return ReadEvidence("partial" if snippet else "none", None, output.ok, note=access.note)
     ok = output.ok
-    if kind == "list" and ok is None and output.text.strip():
-        ok = output.error_for(resolved.access.path) is None
-    return ReadEvidence("none", None, ok, note=note)
+    if access.kind == "list" and ok is None and output.text.strip():
+        ok = output.error_for(access.path) is None
+    return ReadEvidence("none", None, ok, note=access.note)
 
 
-def _searched(
+def _search_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[CandidateEvent]:
-    resolved_accesses = {id(resolved.access) for resolved in analysed.resolved_accesses}
-    for resolved, location, shown in search_events(analysed, run, output):
-        yield _search(
-            analysed, location, shown, resolved.access.via, resolved.order, resolved.access.text
-        )
-    wide = [
-        one
-        for one in analysed.accesses
-        if one.kind == "search" and id(one) not in resolved_accesses
-    ]
+    """One event for each file of which a search printed lines."""
+    for resolved, location, evidence in search_events(analysed, run, output):
+        access = resolved.access
+        yield CandidateEvent.of_call(
+            analysed, location, "search", access.via, evidence, order=resolved.order,
+            quote=evidence.quote or access.text,
+        )  # fmt: skip
+    known = {id(resolved.access) for resolved in analysed.resolved_accesses}
+    wide = [one for one in analysed.accesses if one.kind == "search" and id(one) not in known]
     if any(one.shown for one in wide) and run.catalog.named_in(output.text):
-        for location, shown in events_of_wide_search(analysed, run, output):
-            yield _search(
-                analysed,
-                location,
-                shown,
-                wide[0].via,
-                len(analysed.resolved_accesses),
-                wide[0].text,
-            )
+        for location, evidence in events_of_wide_search(analysed, run, output):
+            yield CandidateEvent.of_call(
+                analysed, location, "search", wide[0].via, evidence,
+                order=len(analysed.resolved_accesses), quote=evidence.quote or wide[0].text,
+            )  # fmt: skip
 
 
-def _search(
-    analysed: AnalysedCall,
-    location: ResourceLocation,
-    shown: ReadEvidence,
-    via: Via,
-    order: int,
-    text: str,
-) -> CandidateEvent:
-    return CandidateEvent(
-        location, "search", via, shown, analysed.step.agent, analysed.step.index, analysed.call.line,
-        analysed.step.file, order, analysed.call.call_id, quote=shown.quote or text,
-    )  # fmt: skip
-
-
-def _unchecked(found: list[CandidateEvent]) -> list[CandidateEvent]:
+def _without_looks_before_use(events: list[CandidateEvent]) -> list[CandidateEvent]:
     """`wc -l file && cat file` is one access to the file: its name or size beside it is none."""
-    used = {one.location for one in found if one.kind != "list"}
-    return [one for one in found if one.kind != "list" or one.location not in used]
+    used = {event.location for event in events if event.kind != "list"}
+    return [event for event in events if event.kind != "list" or event.location not in used]
 
 
-_REPEATED = frozenset({"exec", "import", "list", "search", "edit", "write", "mention"})
+_TOLD_ONCE = frozenset({"exec", "import", "list", "search", "edit", "write", "mention"})
 
 
-def _once(found: list[CandidateEvent]) -> Iterator[CandidateEvent]:
+def _without_repeats(events: Iterable[CandidateEvent]) -> Iterator[CandidateEvent]:
     """Five runs of one script in one command are one event; separate reads stay separate."""
     seen: set[tuple[str, str, str]] = set()
-    for one in found:
-        key = one.location.skill, one.location.resource, one.kind
-        if one.kind in _REPEATED and key in seen:
-            continue
+    for event in events:
+        key = event.location.skill, event.location.resource, event.kind
+        if event.kind not in _TOLD_ONCE or key not in seen:
+            yield event
         seen.add(key)
-        yield one
 
 
-def _placed(findings: Iterable[CandidateEvent]) -> list[CandidateEvent]:
-    """In order of occurrence; a path that lacks its skill belongs to the one touched last."""
-    ordered = sorted(_unmentioned(findings), key=lambda one: (one.file, one.line, one.order))
+def _without_mentions_of_run_code(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
+    """Code that is written and run in one step is an import and no mention."""
+
+    def place(event: CandidateEvent) -> tuple[str, int, str, str]:
+        return event.agent, event.step, event.location.skill, event.location.resource
+
+    events = list(events)
+    imported = {place(event) for event in events if event.kind == "import"}
+    return [event for event in events if event.kind != "mention" or place(event) not in imported]
+
+
+def _with_lost_skills(events: Iterable[CandidateEvent]) -> list[CandidateEvent]:
+    """In order of occurrence; a read of `ROOT/references/x.md`, which lacks the skill's folder,
+    belongs to the skill that the agent touched last."""
     last: dict[str, str] = {}
     placed = []
-    for one in ordered:
-        if one.location.skill:
-            last[one.agent] = one.location.skill
-        elif one.agent in last and one.kind == "read":
+    for event in sorted(events, key=lambda event: (event.file, event.line, event.order)):
+        if event.location.skill:
+            last[event.agent] = event.location.skill
+        elif event.agent in last and event.kind == "read":
             note = "the path lacks the skill's folder; meant is the skill touched last"
-            location = replace(one.location, skill=last[one.agent])
-            one = replace(one, location=location, missing=True, shown=replace(one.shown, note=note))
+            event = replace(
+                event,
+                location=replace(event.location, skill=last[event.agent]),
+                missing=True,
+                evidence=replace(event.evidence, note=note),
+            )
         else:
             continue
-        placed.append(one)
+        placed.append(event)
     return placed
 
 
-def _unmentioned(findings: Iterable[CandidateEvent]) -> list[CandidateEvent]:
-    """Code that is written and run in one step is an import and no mention."""
-    found = list(findings)
-    loaded = {
-        (one.agent, one.step, one.location.skill, one.location.resource)
-        for one in found
-        if one.kind == "import"
-    }
-    return [
-        one
-        for one in found
-        if one.kind != "mention"
-        or (one.agent, one.step, one.location.skill, one.location.resource) not in loaded
-    ]
-
-
-class _Classes(Struct):
+class _ResourceClasses(Struct):
     """Classes of resources: the manifest's, else told from the path."""
 
     manifest: SkillManifest | None
@@ -306,70 +259,76 @@ class _Classes(Struct):
 
     def __post_init__(self) -> None:
         """Index the manifest."""
-        for one in self.manifest.resources if self.manifest else ():
-            self.known[one.skill, one.path] = one.resource_class
+        for resource in self.manifest.resources if self.manifest else ():
+            self.known[resource.skill, resource.path] = resource.resource_class
 
     def of(self, skill: str, path: str) -> ResourceClass:
         """The class of a resource."""
         return self.known.get((bare_skill_name(skill), path)) or class_of(path)
 
 
-def _events(
-    trajectory: Trajectory, findings: list[CandidateEvent], run: RunContext, classes: _Classes
-) -> Iterator[ResourceEvent]:
-    for ordinal, one in enumerate(findings):
-        place, shown = one.location, one.shown
-        path = place.resource
-        lines = _possible(shown.lines)
-        phantom = one.missing
-        if run.catalog.known and not place.bundled and path != ".":
-            phantom = phantom or not run.catalog.has(place.skill, path)
+def _resource_events(
+    trajectory: Trajectory, ordered: list[CandidateEvent], run: RunContext,
+    classes: _ResourceClasses,
+) -> Iterator[ResourceEvent]:  # fmt: skip
+    for ordinal, event in enumerate(ordered):
+        place, evidence = event.location, event.evidence
+        lines = _possible_lines(evidence.lines)
         yield ResourceEvent(
             trajectory=trajectory.trajectory,
             ordinal=ordinal,
-            line=one.line,
-            agent=one.agent,
-            step=one.step,
+            line=event.line,
+            agent=event.agent,
+            step=event.step,
             skill=place.skill,
-            resource=path,
-            resource_class=classes.of(place.skill, path),
-            kind=one.kind,
-            via=one.via,
-            ok=shown.ok,
-            content_exposed=shown.exposed,
+            resource=place.resource,
+            resource_class=classes.of(place.skill, place.resource),
+            kind=event.kind,
+            via=event.via,
+            ok=evidence.ok,
+            content_exposed=evidence.exposed,
             lines=lines,
-            witness=shown.witness,
-            call_id=one.call_id,
-            file=trajectory.files[one.file] if 0 < one.file < len(trajectory.files) else None,
-            phantom=phantom,
+            witness=evidence.witness,
+            call_id=event.call_id,
+            file=trajectory.files[event.file] if 0 < event.file < len(trajectory.files) else None,
+            phantom=event.missing or _is_foreign(place, run),
             bundled=place.bundled,
-            quote=(shown.quote or one.quote)[:160],
-            note=shown.note[:200],
-            shown_bytes=_shown_bytes(run, one, lines),
+            quote=(evidence.quote or event.quote)[:160],
+            note=evidence.note[:200],
+            shown_bytes=_shown_bytes(run, event, lines),
         )
 
 
-def _shown_bytes(run: RunContext, one: CandidateEvent, lines: LineRanges | None) -> int | None:
+def _is_foreign(place: ResourceLocation, run: RunContext) -> bool:
+    """Whether the manifest knows that the bundle has no such file."""
+    if not run.catalog.known or place.bundled or place.resource == ".":
+        return False
+    return not run.catalog.has(place.skill, place.resource)
+
+
+def _shown_bytes(run: RunContext, event: CandidateEvent, lines: LineRanges | None) -> int | None:
     """Bytes of the lines shown where the file is known, else of what the answer holds of it."""
-    page = run.line_index.pages.get((one.location.skill, one.location.resource))
-    return page.size(lines) if page and lines and one.shown.exposed != "none" else one.shown.size
+    file = run.line_index.files.get((event.location.skill, event.location.resource))
+    if file is not None and lines and event.evidence.exposed != "none":
+        return file.size(lines)
+    return event.evidence.size
 
 
-def _possible(lines: LineRanges | None) -> LineRanges | None:
+def _possible_lines(lines: LineRanges | None) -> LineRanges | None:
     """Ranges that a file can have; what an odd log makes of others is not known."""
-    odd = lines and any(not 0 < first <= last <= _LAST for first, last in lines)
+    odd = lines and any(not 0 < first <= last <= _HIGHEST_LINE for first, last in lines)
     return None if odd else lines
 
 
-def _discovered(run: RunContext, events: tuple[ResourceEvent, ...]) -> SkillManifest:
+def _discovered(run: RunContext, events: Iterable[ResourceEvent]) -> SkillManifest:
     """The manifest that a log itself shows."""
-    catalog: SkillCatalog = run.catalog
+    catalog = run.catalog
     resources = []
-    for tail in sorted(catalog.resources):
-        skill = catalog.names.get(tail, tail)
-        for path in sorted(catalog.resources[tail].values()):
+    for bare in sorted(catalog.resources):
+        skill = catalog.names.get(bare, bare)
+        for path in sorted(catalog.resources[bare].values()):
             text = run.texts.get((skill, path))
-            resources.append(Resource(tail, path, class_of(path), text))
+            resources.append(Resource(bare, path, class_of(path), text))
     touched = {bare_skill_name(event.skill) for event in events if not event.phantom}
     return SkillManifest(
         resources=tuple(resources),

@@ -14,14 +14,16 @@ from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.knowledge import MappedUnit, UnitLocation
 from skilljuror.models.trajectory import Trajectory
 
-_SHOWING = frozenset({"activate", "read", "search"})
+_EXPOSING_KINDS = frozenset({"activate", "read", "search"})
 
 
 class _Arrivals(Struct):
     """First sight of every unit in every agent's context, in order."""
 
     first: dict[tuple[str, str], ResourceEvent] = field(default_factory=dict)
+    """(unit, agent) -> the event that brought it first."""
     times: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(unit, agent) -> how many events brought it."""
 
     def add(self, units: Iterable[str], event: ResourceEvent) -> None:
         """Note that an event showed these units to its agent."""
@@ -45,21 +47,21 @@ def expose(
     and is counted in `extra["unplaced_events"]`. Skills of the agent program itself are left out.
     `skills` are the folder names of the variant's; without them each lies at the top.
     """
-    placed: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
-    for one in units:
-        if place := one.places.get(variant):
+    units_of: dict[ResourceKey, list[tuple[str, UnitLocation]]] = {}
+    for mapped in units:
+        if place := mapped.places.get(variant):
             resource = _resource_of(place.file, skills)
-            placed.setdefault(resource, []).append((one.unit.unit, place))
+            units_of.setdefault(resource, []).append((mapped.unit.unit, place))
     arrivals = _Arrivals()
-    shown = unplaced = 0
+    shown_bytes = unplaced = 0
     for event in filter(exposes_text, events):
-        shown += event.shown_bytes or 0
+        shown_bytes += event.shown_bytes or 0
         if event.content_exposed == "partial" and event.lines is None:
             unplaced += 1
             continue
-        here = placed.get((bare_skill_name(event.skill), event.resource), ())
+        candidates = units_of.get((bare_skill_name(event.skill), event.resource), ())
         full = event.content_exposed == "full"
-        arrivals.add((unit for unit, place in here if full or _overlaps(place, event)), event)
+        arrivals.add((unit for unit, place in candidates if full or _overlaps(place, event)), event)
     seen = tuple(
         UnitExposure(
             trajectory=trajectory.trajectory,
@@ -71,13 +73,12 @@ def expose(
         for (unit, agent), event in arrivals.first.items()
     )
     extra = {"unplaced_events": float(unplaced)}
-    total = sum(map(len, placed.values()))
-    return Exposure(units=total, seen=seen, shown_bytes=shown, extra=extra)
+    return Exposure(sum(map(len, units_of.values())), seen, shown_bytes, extra=extra)
 
 
 def exposes_text(event: ResourceEvent) -> bool:
     """Whether an event brought text of a task's Skill into a context."""
-    return not event.bundled and event.kind in _SHOWING and event.content_exposed != "none"
+    return not event.bundled and event.kind in _EXPOSING_KINDS and event.content_exposed != "none"
 
 
 def _resource_of(file: str, skills: Collection[str]) -> ResourceKey:

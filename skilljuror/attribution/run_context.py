@@ -1,4 +1,5 @@
-"""First look at a run: every call with its claims, and the texts that the log itself shows."""
+"""The first look at a run: every call with the resources it names, and the names and texts of
+resources that the log itself shows."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from msgspec import Struct, field
 
 from skilljuror.attribution.accesses.file_access import Access
 from skilljuror.attribution.evidence.line_index import LineIndex, ResourceKey
-from skilljuror.attribution.evidence.output_segments import Segment, segment_output
+from skilljuror.attribution.evidence.output_segments import Segment, Segments, segment_output
 from skilljuror.attribution.evidence.read_evidence import CallOutput, call_succeeded, output_text
 from skilljuror.attribution.paths import absolute, folder_of, name_of
 from skilljuror.attribution.resolution.call_normalisation import typed_text
@@ -19,37 +20,42 @@ from skilljuror.models.events import SkillManifest
 from skilljuror.models.resource_class import is_root
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
-_MOST = 400_000
-SKILL_BODY_HEAD = "Base directory for this skill: "
+_LONGEST_RESULT = 400_000
+"""Characters of a result that are searched for a base directory."""
+_BASE_DIRECTORY = re.compile(
+    r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
+)
 
 
 class AnalysedCall(Struct):
-    """A call with what it claims."""
+    """A call with the resources that it names."""
 
     step: Step
     call: ToolCall
     result: ToolResult | None
     """Its answer; for keystrokes the screen that several calls share."""
     resolved_accesses: list[ResolvedAccess]
+    """Its accesses that are resources, in order."""
     accesses: list[Access]
+    """All its accesses."""
     number: int = 0
     """0-based position among the calls of the run."""
-    more: str = ""
+    polled_output: str = ""
     """What later polls brought of its output."""
-    kept: CallOutput | None = None
+    cached_output: CallOutput | None = None
     """Its output, where it will be asked for again."""
 
     def output(self) -> CallOutput:
         """Its output with what polls brought."""
-        if self.kept is not None:
-            return self.kept
-        output = CallOutput(self.result, self.call.command or "", self.more)
+        if self.cached_output is not None:
+            return self.cached_output
+        output = CallOutput(self.result, self.call.command or "", self.polled_output)
         if self.accesses:
-            self.kept = output
+            self.cached_output = output
         return output
 
-    def parts(self, output: CallOutput, line_index: LineIndex) -> dict[int, Segment]:
-        """The part of the output that is surely one claim's alone."""
+    def segments(self, output: CallOutput, line_index: LineIndex) -> Segments:
+        """Which lines of the output are surely those of one access alone."""
         return segment_output(self.resolved_accesses, self.accesses, output.lines, line_index)
 
 
@@ -59,12 +65,15 @@ class RunContext(Struct):
     catalog: SkillCatalog
     line_index: LineIndex
     analysed_calls: list[AnalysedCall] = field(default_factory=list)
-    bodies: dict[str, Message] = field(default_factory=dict)
+    call_ids: set[str] = field(default_factory=set)
+    """Ids of these calls."""
+    skill_bodies: dict[str, Message] = field(default_factory=dict)
     """Call id -> the skill body it brought."""
     cwd: str | None = None
     """Folder the agent works in."""
-    sources: dict[ResourceKey, set[int]] = field(default_factory=dict)
-    """Calls whose output taught the text of a resource: it is no second witness for them."""
+    taught_by: dict[ResourceKey, set[int]] = field(default_factory=dict)
+    """Resource -> numbers of the calls whose output taught its text: that output is no second
+    witness for them."""
     texts: dict[ResourceKey, str] = field(default_factory=dict)
     """Texts of resources, of the manifest or learned from the log."""
 
@@ -74,54 +83,75 @@ def build_run_context(
 ) -> RunContext:
     """Read the calls of a run; learn names and texts of resources where no manifest has them."""
     texts = {
-        (catalog.names.get(one.skill, one.skill), one.path): one.text
-        for one in (manifest.resources if manifest is not None else ())
-        if one.text is not None
+        (catalog.names.get(resource.skill, resource.skill), resource.path): resource.text
+        for resource in (manifest.resources if manifest is not None else ())
+        if resource.text is not None
     }
-    found = RunContext(catalog, LineIndex.of(sorted(texts.items())), texts=texts)
-    found.cwd = trajectory.cwd
-    found.bodies = {
+    run = RunContext(catalog, LineIndex.of(sorted(texts.items())), cwd=trajectory.cwd, texts=texts)
+    run.skill_bodies = {
         message.call_id: message
         for message in trajectory.messages
         if message.kind == "skill_body" and message.call_id
     }
-    _read_calls(trajectory, found)
+    _read_calls(trajectory, run)
     if not catalog.known:
-        _learn(found)
-        resolver = AccessResolver(catalog, found.cwd, trajectory.home, FileCopies(catalog))
-        for analysed in found.analysed_calls:
+        _learn(run)
+        resolver = AccessResolver(catalog, run.cwd, trajectory.home, FileCopies(catalog))
+        for analysed in run.analysed_calls:
             if analysed.accesses:
-                analysed.resolved_accesses = resolver.resolve(
-                    analysed.accesses, analysed.output().text
-                )
-    return found
+                text = analysed.output().text
+                analysed.resolved_accesses = resolver.resolve(analysed.accesses, text)
+    return run
 
 
-def _read_calls(trajectory: Trajectory, found: RunContext) -> None:
-    copies, keeps = FileCopies(found.catalog), trajectory.traits.keeps_folder
-    resolver = AccessResolver(found.catalog, found.cwd, trajectory.home, copies, keeps_folder=keeps)
+def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
+    resolver = AccessResolver(
+        run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
+        keeps_folder=trajectory.traits.keeps_folder,
+    )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
-        for call, result in _answers(step):
-            if call.action == "poll" and not typed_text(call) and _polled(call, step, running):
+        for call, result in _answered_calls(step):
+            if _add_polled_output(call, step, running):
                 continue
             if call.action == "skill" and call.skill and call_succeeded(result):
-                _learn_skill(call.skill, result, found.catalog)
-            named, accesses = resolver.resolve_call(call, step.agent, result.text if result else "")
-            analysed = AnalysedCall(step, call, result, named, accesses, len(found.analysed_calls))
+                _learn_skill(call.skill, result, run.catalog)
+            resolved, accesses = resolver.resolve_call(
+                call, step.agent, result.text if result else ""
+            )
+            number = len(run.analysed_calls)
+            analysed = AnalysedCall(step, call, result, resolved, accesses, number)
             if call.command and result is not None:
                 running[step.agent, call.command] = analysed
-            found.analysed_calls.append(analysed)
+            run.analysed_calls.append(analysed)
+            run.call_ids.update([call.call_id] if call.call_id else [])
 
 
-_BASE = re.compile(
-    r"^\**Base directory(?: for this skill)?\**: (?:file://)?([^\n]{1,1000})", re.MULTILINE
-)
+def _add_polled_output(
+    call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]
+) -> bool:
+    """Whether a call only waits for a command that is known, which gets what it brings."""
+    if call.action != "poll" or typed_text(call):
+        return False
+    waited_for = running.get((step.agent, call.command or ""))
+    if waited_for is not None:
+        waited_for.polled_output += output_text(call.result)
+        waited_for.cached_output = None
+    return waited_for is not None
+
+
+def _answered_calls(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
+    """The calls of a step; keystrokes sent together share the screen that answers the last."""
+    shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
+    for call in step.calls:
+        together = call.result is None and "keystrokes" in call.arguments
+        yield call, shared if together else call.result
 
 
 def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) -> None:
     """A skill that a tool loaded, and where it lies if the answer says so."""
-    base = _BASE.search(result.text[:_MOST]) if result and "Base directory" in result.text else None
+    text = result.text[:_LONGEST_RESULT] if result else ""
+    base = _BASE_DIRECTORY.search(text) if "Base directory" in text else None
     folder = base[1].strip().rstrip("/") if base else ""
     if absolute(folder) and name_of(folder) == bare_skill_name(name):
         catalog.add_skill(name, folder)
@@ -130,45 +160,32 @@ def _learn_skill(name: str, result: ToolResult | None, catalog: SkillCatalog) ->
         catalog.add_skill(name)
 
 
-def _answers(step: Step) -> Iterator[tuple[ToolCall, ToolResult | None]]:
-    """The calls of a step; keystrokes sent together share the screen that answers the last."""
-    shared = next((call.result for call in reversed(step.calls) if call.result is not None), None)
-    for call in step.calls:
-        together = call.result is None and "keystrokes" in call.arguments
-        yield call, shared if together else call.result
+_Piece = tuple[Segment, bool]
+"""Lines of a file, and whether it ends with them."""
 
 
-def _polled(call: ToolCall, step: Step, running: dict[tuple[str, str], AnalysedCall]) -> bool:
-    """What a poll brings belongs to the command it polls, where that is known."""
-    analysed = running.get((step.agent, call.command or ""))
-    if analysed is not None:
-        analysed.more += output_text(call.result)
-        analysed.kept = None
-    return analysed is not None
-
-
-def _learn(found: RunContext) -> None:
+def _learn(run: RunContext) -> None:
     """Names from every access that worked; texts from outputs that show one file from its start."""
-    pieces: dict[ResourceKey, dict[int, tuple[Segment, bool]]] = {}
-    for analysed in found.analysed_calls:
+    pieces: dict[ResourceKey, dict[int, _Piece]] = {}
+    for analysed in run.analysed_calls:
         if not analysed.resolved_accesses or analysed.result is None:
             continue
         output = analysed.output()
-        for resolved, lines, first, end in _pieces(analysed, output, found.line_index):
-            if first not in pieces.setdefault(resolved.key, {}):
-                pieces[resolved.key][first] = lines, end
-                found.sources.setdefault(resolved.key, set()).add(analysed.number)
+        for resolved, first_line, piece in _pieces(analysed, output, run.line_index):
+            if first_line not in pieces.setdefault(resolved.key, {}):
+                pieces[resolved.key][first_line] = piece
+                run.taught_by.setdefault(resolved.key, set()).add(analysed.number)
         for resolved in analysed.resolved_accesses:
-            _learn_name(resolved, analysed, output, found.catalog)
+            _learn_name(resolved, analysed, output, run.catalog)
     for key in sorted(pieces):
         text = _assembled(pieces[key])
         if text is not None:
-            found.texts[key] = text
-            found.line_index.learn(key, text)
+            run.texts[key] = text
+            run.line_index.learn(key, text)
             if is_root(key[1]):
-                learn_linked_names(text, key[0], found.catalog)
-    for message in found.bodies.values():
-        learn_linked_names(message.text, message.skill or "", found.catalog)
+                learn_linked_names(text, key[0], run.catalog)
+    for message in run.skill_bodies.values():
+        learn_linked_names(message.text, message.skill or "", run.catalog)
 
 
 def _learn_name(
@@ -189,38 +206,31 @@ def _learn_name(
 
 def _pieces(
     analysed: AnalysedCall, output: CallOutput, line_index: LineIndex
-) -> Iterator[tuple[ResolvedAccess, Segment, int, bool]]:
-    """(claim, lines, number of the first line, whether the file ends there)."""
-    parts = analysed.parts(output, line_index)
+) -> Iterator[tuple[ResolvedAccess, int, _Piece]]:
+    """(access, number of its first line, piece of its file) of each read whose lines are surely
+    its own and stand in the file in one row."""
+    if output.cut or output.refused:
+        return
+    segments = analysed.segments(output, line_index)
     for resolved in analysed.resolved_accesses:
-        lines = parts.get(resolved.order)
-        selection = resolved.access.selection
-        if (
-            resolved.access.kind != "read"
-            or not lines
-            or output.cut
-            or output.refused
-            or output.error_for(resolved.access.path)
-        ):
+        lines = segments.get(resolved.order)
+        access = resolved.access
+        if access.kind != "read" or not lines or output.error_for(access.path):
             continue
-        if (
-            len(selection.ranges) != 1
-            or selection.by_content
-            or selection.cut
-            or selection.last is not None
-        ):
+        asked = access.selection
+        if len(asked.ranges) != 1 or asked.by_content or asked.cut or asked.last is not None:
             continue
-        start, end = selection.ranges[0]
+        start, end = asked.ranges[0]
         result = analysed.result
         if analysed.call.action == "read" and result is not None:
             start = result.first_line or start
             ends = result.total_lines is not None and start + len(lines) > result.total_lines
-            yield resolved, lines, start, ends or end is None
+            yield resolved, start, (lines, ends or end is None)
         elif end is None or len(lines) <= end - start + 1:
-            yield resolved, lines, start, end is None or len(lines) < end - start + 1
+            yield resolved, start, (lines, end is None or len(lines) < end - start + 1)
 
 
-def _assembled(pieces: dict[int, tuple[Segment, bool]]) -> str | None:
+def _assembled(pieces: dict[int, _Piece]) -> str | None:
     """The whole text from pieces that follow one another; None while something is missing."""
     at = 1
     lines: list[str] = []

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.bundles.limits import MAX_RATIO, Budget, check_path, is_skipped
+from skilljuror.bundles.limits import MAX_RATIO, ReadBudget, check_path, is_skipped
 from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob, BundleIssue
 
@@ -19,7 +19,7 @@ def read_archive(path: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
     """Every file of the archive. Raises BundleError for anything but a plain zip of plain files."""
     files: dict[str, Blob] = {}
     issues: list[BundleIssue] = []
-    budget = Budget(str(path))
+    budget = ReadBudget(str(path))
     try:
         with zipfile.ZipFile(path) as archive:
             for member in _plain(archive, issues):
@@ -40,7 +40,7 @@ def _plain(archive: zipfile.ZipFile, issues: list[BundleIssue]) -> Iterator[zipf
 
 
 def _add(
-    files: dict[str, Blob], archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget
+    files: dict[str, Blob], archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: ReadBudget
 ) -> None:
     name = member.orig_filename
     check_path(name)

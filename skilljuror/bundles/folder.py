@@ -5,7 +5,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, Budget, check_name, is_skipped
+from skilljuror.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, ReadBudget, check_name, is_skipped
 from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob, BundleIssue
 
@@ -16,7 +16,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 def read_folder(root: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
     """Every regular file below `root`. Raises BundleError for links, devices, odd names and
     anything over the limits."""
-    budget, issues = Budget(str(root)), list[BundleIssue]()
+    budget, issues = ReadBudget(str(root)), list[BundleIssue]()
     try:
         handle = os.open(root.resolve(), _DIRECTORY)
     except OSError as error:
@@ -31,7 +31,7 @@ def read_folder(root: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
 
 
 def _walk(
-    folder: int, prefix: str, depth: int, budget: Budget, issues: list[BundleIssue]
+    folder: int, prefix: str, depth: int, budget: ReadBudget, issues: list[BundleIssue]
 ) -> Iterator[tuple[str, Blob]]:
     if depth > MAX_DEPTH:
         raise BundleError(f"{prefix!r} lies deeper than {MAX_DEPTH} folders", file=prefix)
@@ -69,7 +69,7 @@ def _open(name: str, path: str, folder: int, flags: int) -> int:
         raise BundleError(f"{path!r} cannot be opened: {error.strerror}", file=path) from error
 
 
-def _read(name: str, path: str, folder: int, budget: Budget, issues: list[BundleIssue]) -> Blob:
+def _read(name: str, path: str, folder: int, budget: ReadBudget, issues: list[BundleIssue]) -> Blob:
     handle = _open(name, path, folder, _FILE)
     with os.fdopen(handle, "rb") as opened:
         status = os.fstat(handle)

@@ -65,7 +65,7 @@ def check_path(path: str) -> None:
         raise BundleError(f"{path!r} lies in a folder that is named SKILL.md", file=path)
 
 
-class Budget:
+class ReadBudget:
     """Counts files and bytes while a bundle is read; stops at the first excess."""
 
     def __init__(self, source: str) -> None:

@@ -6,7 +6,7 @@ import typer
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import check, construct, doctor, logs, proof, read, study
+from skilljuror.cli import build, gates, logs, read, study
 from skilljuror.errors import UsageError
 
 app = typer.Typer(
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (study, construct, check, proof, read, logs, doctor):
+for group in (study, build, gates, read, logs):
     group.register(app)
 
 
@@ -37,7 +37,7 @@ def root(
     """Find out how the organisation of an Agent Skill changes what agents do."""
 
 
-WRONG_USE: type[Exception] = next(
+CLICK_ERROR: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
 
@@ -45,7 +45,7 @@ WRONG_USE: type[Exception] = next(
 HELP = ("--help",)
 
 
-def _wrong_use(error: Exception) -> str:
+def _usage_message(error: Exception) -> str:
     message = str(getattr(error, "format_message", error.__str__)())
     path = getattr(getattr(error, "ctx", None), "command_path", "skilljuror")
     return f"{message.replace('Value error, ', '').rstrip('.')} (see {path} --help)"
@@ -65,6 +65,6 @@ def run(words: Sequence[str]) -> int:
         return ended.exit_code
     except typer.Abort as error:
         raise KeyboardInterrupt from error
-    except WRONG_USE as error:
-        raise UsageError(_wrong_use(error)) from error
+    except CLICK_ERROR as error:
+        raise UsageError(_usage_message(error)) from error
     return 0

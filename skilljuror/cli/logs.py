@@ -1,4 +1,4 @@
-"""Commands that look at raw logs without a study: events, coverage."""
+"""Commands that need no study: events and coverage of raw logs, doctor."""
 
 import json as machine
 import sys
@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     app.command("events")(events)
     app.command("coverage")(coverage)
+    app.command("doctor")(doctor)
 
 
 def events(
@@ -48,7 +49,7 @@ def events(
             print(machine.dumps(_row(run.source, event)))
         if run.problem is not None:
             failed = True
-            _tell_problem(run.source, run.problem, json)
+            _print_problem(run.source, run.problem, json)
         sys.stdout.flush()
     if failed:
         raise typer.Exit(1)
@@ -59,7 +60,7 @@ def _row(source: str, event: Any) -> dict[str, Any]:
     return {name: known[name] if name in known else getattr(event, name) for name in FIELDS}
 
 
-def _tell_problem(source: str, problem: str, as_json: bool) -> None:
+def _print_problem(source: str, problem: str, as_json: bool) -> None:
     if as_json:
         error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
         print(machine.dumps({"error": {**error, "exit_code": 1}}))
@@ -85,13 +86,13 @@ def coverage(
     debug: Debug = False,
 ) -> None:
     """Which fields of logs a parser reads: changes each in a copy and looks whether it shows."""
-    from skilljuror.parsers.field_coverage.survey import coverage as cover
+    from skilljuror.parsers.field_coverage.survey import coverage as survey
 
-    found = cover(paths, form, seconds)
-    emit(found, json, lambda: _tell_coverage(found))
+    report = survey(paths, form, seconds)
+    emit(report, json, lambda: _print_coverage(report))
 
 
-def _tell_coverage(found: Any) -> None:
+def _print_coverage(found: Any) -> None:
     rows = [
         (
             " ".join(part for part in (one.file, one.record) if part), one.field,
@@ -107,3 +108,23 @@ def _tell_coverage(found: Any) -> None:
             f"{found.untried} fields with values could not be tried and {found.left} logs were"
             " left out: too little time, or too big; give more with --seconds"
         )
+
+
+def doctor(json: Json = False, debug: Debug = False) -> None:
+    """What is installed, what is missing, and what each missing thing would enable."""
+    from skilljuror.pipeline.doctor import inspect_machine
+
+    checks = inspect_machine()
+
+    def human() -> None:
+        rows = [
+            (check.name, "yes" if check.found else "no", check.detail, check.enables)
+            for check in checks
+        ]
+        table(("part", "found", "detail", "enables"), rows)
+        missing = [check for check in checks if check.needed and not check.found]
+        print("everything needed is here" if not missing else "a needed part is missing")
+
+    emit({"checks": checks}, json, human)
+    if any(check.needed and not check.found for check in checks):
+        raise typer.Exit(1)

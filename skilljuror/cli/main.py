@@ -17,57 +17,57 @@ from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
 """Exit status after Ctrl-C."""
-FAULT = 70
+INTERNAL_FAULT = 70
 """Exit status of a fault of skilljuror's own."""
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """What the system says when nothing more can be written."""
 
 
 def main() -> NoReturn:
     """Run the command line; never returns."""
-    sys.excepthook = _unforeseen
-    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
-    sys.exit(_printed())
+    sys.excepthook = _on_fault
+    sys.stdout, sys.stderr = sys.stdout or _null_stream(), sys.stderr or _null_stream()
+    sys.exit(_run_and_flush())
 
 
-def _nowhere() -> TextIO:
+def _null_stream() -> TextIO:
     """What a closed stream prints to."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _printed() -> int:
+def _run_and_flush() -> int:
     """The status once everything is printed; a reader that went away is no error."""
     try:
-        status = _guarded()
+        status = _run_guarded()
         print(end="", flush=True)
     except BrokenPipeError:
-        _print_no_more()
+        _close_stdout()
         return 0
     return status
 
 
-def _print_no_more() -> None:
+def _close_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _guarded() -> int:
+def _run_guarded() -> int:
     try:
         from skilljuror.cli.app import run
 
         status = run(sys.argv[1:])
         print(end="", flush=True)
     except SkilljurorError as error:
-        return _tell(error, error.message, error.exit_code, error.file, error.field)
+        return _report(error, error.message, error.exit_code, error.file, error.field)
     except KeyboardInterrupt as error:
-        said = "stopped; what was finished is kept, and the same command goes on from there"
-        return _tell(error, said, STOPPED)
+        message = "stopped; what was finished is kept, and the same command goes on from there"
+        return _report(error, message, STOPPED)
     except BrokenPipeError:
         raise
     except OSError as error:
         if error.filename is None:
-            _print_no_more()
-        return _tell(error, _of_the_system(error), 2, _file(error))
+            _close_stdout()
+        return _report(error, _explain_os_error(error), 2, _file(error))
     return status
 
 
@@ -75,10 +75,10 @@ def _file(error: OSError) -> str | None:
     return str(error.filename) if error.filename else None
 
 
-def _of_the_system(error: OSError) -> str:
+def _explain_os_error(error: OSError) -> str:
     """What the system refused, in one line."""
     name = _file(error)
-    if error.errno in FULL:
+    if error.errno in DISK_FULL:
         where = f" {name!r}" if name else ""
         return f"{error.strerror}: cannot write{where}; make room, then run the same command again"
     if name is None:
@@ -90,7 +90,7 @@ def _of_the_system(error: OSError) -> str:
     return f"{error.strerror or type(error).__name__}: {name!r}"
 
 
-def _tell(
+def _report(
     error: BaseException,
     message: str,
     status: int,
@@ -108,13 +108,13 @@ def _tell(
     return status
 
 
-def _unforeseen(
+def _on_fault(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> NoReturn:
     """What no code foresaw: a fault of ours, told in one line, with an exit status of its own."""
-    said = f"{kind.__name__}: {error}"
+    message = f"{kind.__name__}: {error}"
     mend = "this is a fault of skilljuror; --debug shows where, please report it"
-    status = _tell(error, f"{said[:500]}; {mend}", FAULT)
+    status = _report(error, f"{message[:500]}; {mend}", INTERNAL_FAULT)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

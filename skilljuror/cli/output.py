@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from skilljuror.pipeline.workers import Listener, Progress
 
-WIDE = 400
+PIPE_WIDTH = 400
 """Columns of a table that goes into a file or a pipe."""
-FEW = 6
+MAX_TURNED_ROWS = 6
 """Rows up to which a table that is too wide is turned on its side."""
 
 
 def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
     """Print `payload` as JSON, or let `human` print for a person."""
     if as_json:
-        print(json.dumps(plain(payload), ensure_ascii=False))
+        print(json.dumps(to_plain(payload), ensure_ascii=False))
     else:
         human()
 
 
-def command(*words: object) -> str:
+def command_line(*words: object) -> str:
     """A command as a person may paste it into a shell."""
     return shlex.join(["skilljuror", *map(str, words)])
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A record, or anything made of records, as JSON-ready values."""
     import msgspec
 
@@ -54,8 +54,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
     """A table for people: as wide as it is where nobody looks, and on a terminal that is too
     narrow for a few wide rows turned on its side."""
     body = [[_cell(value) for value in row] for row in rows]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDE
-    if len(body) <= FEW and _needed(columns, body) > width:
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
+    if len(body) <= MAX_TURNED_ROWS and _width_needed(columns, body) > width:
         sides = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
         columns, body = sides[0], sides[1:]
     if title:
@@ -74,7 +74,7 @@ def _console(width: int) -> Any:
     return Piped(width=width, highlight=False)
 
 
-def _needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
+def _width_needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
     cells = zip(columns, *body, strict=True)
     return sum(max(len(cell) for cell in column) + 2 for column in cells)
 
@@ -107,26 +107,26 @@ def _is_number(text: str) -> bool:
 
 @contextmanager
 def progress(as_json: bool) -> "Iterator[Listener]":
-    """A bar on a terminal, a plain line per tenth elsewhere, nothing for machines."""
+    """A bar on a terminal, a to_plain line per tenth elsewhere, nothing for machines."""
     from skilljuror.pipeline.workers import silent
 
     if as_json:
         yield silent
-    elif _draws():
-        with _bars() as listener:
+    elif _can_draw():
+        with _progress_bars() as listener:
             yield listener
     else:
-        yield _Lines()
+        yield _ProgressLines()
 
 
-def _draws() -> bool:
+def _can_draw() -> bool:
     """Whether a bar can be drawn where progress goes, and is welcome there."""
     plainly = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
     return sys.stderr.isatty() and not plainly
 
 
 @contextmanager
-def _bars() -> "Iterator[Listener]":
+def _progress_bars() -> "Iterator[Listener]":
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -138,24 +138,32 @@ def _bars() -> "Iterator[Listener]":
     ) as bars:  # fmt: skip
         tasks: dict[str, Any] = {}
 
-        def listen(sign: "Progress") -> None:
-            if sign.stage not in tasks:
-                tasks[sign.stage] = bars.add_task(sign.stage, total=sign.total, note="")
-            bars.update(tasks[sign.stage], completed=sign.done, total=sign.total, note=sign.note)
+        def listen(progress: "Progress") -> None:
+            if progress.stage not in tasks:
+                tasks[progress.stage] = bars.add_task(progress.stage, total=progress.total, note="")
+            bars.update(
+                tasks[progress.stage],
+                completed=progress.done,
+                total=progress.total,
+                note=progress.note,
+            )
 
         yield listen
 
 
-class _Lines:
+class _ProgressLines:
     """Plain progress: one line at each tenth of a stage."""
 
     def __init__(self) -> None:
         self.tenths: dict[str, int] = {}
 
-    def __call__(self, sign: "Progress") -> None:
-        if sign.done == 0:
+    def __call__(self, progress: "Progress") -> None:
+        if progress.done == 0:
             return
-        tenth = 10 * sign.done // sign.total if sign.total else 10
-        if self.tenths.get(sign.stage) != tenth:
-            self.tenths[sign.stage] = tenth
-            print(f"{sign.stage}: {sign.done}/{sign.total} {sign.note}".rstrip(), file=sys.stderr)
+        tenth = 10 * progress.done // progress.total if progress.total else 10
+        if self.tenths.get(progress.stage) != tenth:
+            self.tenths[progress.stage] = tenth
+            print(
+                f"{progress.stage}: {progress.done}/{progress.total} {progress.note}".rstrip(),
+                file=sys.stderr,
+            )

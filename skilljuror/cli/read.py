@@ -1,5 +1,8 @@
 """Commands that read a study: show, report, query."""
 
+import csv
+import io
+import json as json_module
 import shlex
 import sys
 import tempfile
@@ -98,7 +101,7 @@ def query(
         found = _ask(study, question, bound)
         _print(found, Format.json if json else form, out)
         if not found.rows:
-            _tell_empty(study, question)
+            _print_meaning_of_no_rows(study, question)
 
 
 def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
@@ -108,8 +111,8 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
     return run(database_of(study), question, **params)
 
 
-def _tell_empty(study: Path, question: str) -> None:
-    """What it meaning_of_no_rows that there is no row, where the question knows."""
+def _print_meaning_of_no_rows(study: Path, question: str) -> None:
+    """What it means that there is no row, where the question knows."""
     from skilljuror.queries.run import meaning_of_no_rows
 
     if meaning := meaning_of_no_rows(question):
@@ -140,13 +143,26 @@ def _parquet(study: Path, question: str, params: dict[str, str], out: Path | Non
 
 
 def _print(result: Any, form: Format, out: Path | None) -> None:
-    from skilljuror.cli.rows import as_csv, as_json
-
     if form is Format.table and out is None:
         table(result.columns, result.rows)
         return
-    text = as_json(result) if form is Format.json else as_csv(result)
+    text = _as_json(result) if form is Format.json else _as_csv(result)
     if out is None:
         print(text, end="")
     else:
         out.write_text(text, encoding="utf-8")
+
+
+def _as_csv(result: Any) -> str:
+    """Header and rows; a null is an empty field."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(result.columns)
+    writer.writerows(["" if value is None else value for value in row] for row in result.rows)
+    return text.getvalue()
+
+
+def _as_json(result: Any) -> str:
+    """A list of objects; a null stays null."""
+    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    return json_module.dumps(rows, ensure_ascii=False, default=str) + "\n"

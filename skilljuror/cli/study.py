@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
-from skilljuror.cli.output import command, emit, progress, table
+from skilljuror.cli.output import command_line, emit, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
 
@@ -37,7 +37,7 @@ def demo(
         print("A scripted policy ran, no language model: figures say nothing about real agents.")
         print(f"{summary.trials} trials in {summary.seconds:.1f} s")
         print(f"report: {summary.report}")
-        print(f"next:   {command('show', out, summary.example_trial)}")
+        print(f"next:   {command_line('show', out, summary.example_trial)}")
 
     emit(summary, json, human)
 
@@ -66,20 +66,20 @@ def run(
         )
         for status, count in sorted(summary.statuses.items()):
             print(f"  {status}: {count}")
-        for note in (*_isolation(summary.isolation), *summary.notes):
+        for note in (*_isolation_note(summary.isolation), *summary.notes):
             print(f"note: {note}")
         if summary.interrupted:
-            print(f"stopped; go on with: {command('run', study_file, '--out', folder)}")
+            print(f"stopped; go on with: {command_line('run', study_file, '--out', folder)}")
         else:
-            print(f"next: {command('ingest', '--study', folder)}")
+            print(f"next: {command_line('ingest', '--study', folder)}")
 
     emit(summary, json, human)
     if summary.interrupted:
         raise typer.Exit(130)
 
 
-def _isolation(found: str) -> list[str]:
-    if found != "none":
+def _isolation_note(isolation: str) -> list[str]:
+    if isolation != "none":
         return []
     return [
         "isolation none: agents and verifiers ran as plain processes of this user, and every trial"
@@ -107,7 +107,7 @@ def ingest(
     """Parse trajectories into the study's DuckDB: its own trials, or anybody's agent logs."""
     from skilljuror.files import StudyFolder
 
-    moment = _moment(since)
+    moment = _timestamp(since)
     own = not paths and StudyFolder(study).planned
     for option, given in (("since", since), ("format", formats)):
         if own and given:
@@ -127,12 +127,12 @@ def ingest(
                 study, chosen, wanted=LogFilter(moment, formats or ()), jobs=jobs,
                 count_tokens=count_tokens, progress=listener,
             )  # fmt: skip
-    emit(summary, json, lambda: _tell_ingest(summary, study))
+    emit(summary, json, lambda: _print_ingest(summary, study))
     if summary.errors:
         raise typer.Exit(1)
 
 
-def _tell_ingest(summary: Any, study: Path) -> None:
+def _print_ingest(summary: Any, study: Path) -> None:
     print(
         f"{summary.parsed} files read, {summary.duplicates} duplicates,"
         f" {summary.skipped} skipped, {summary.errors} errors"
@@ -144,19 +144,24 @@ def _tell_ingest(summary: Any, study: Path) -> None:
     if summary.unlogged:
         print(
             f"trials whose result stands without a log: {summary.unlogged}"
-            f" ({command('query', study, 'observed_trials')})"
+            f" ({command_line('query', study, 'observed_trials')})"
         )
     if summary.unread:
         table(("what was not read, and why", "files"), summary.unread)
     for source, reason in summary.failures:
         print(f"  error: {source}: {reason}")
     print(f"database: {study / 'study.duckdb'}")
+    if summary.remade:
+        print(
+            "it was of another version and was made again from all its sources; the old one is kept"
+            f" as study.duckdb.old. Verdicts are not in the new one: {command_line('judge', study)}"
+        )
     if not summary.trajectories:
-        told = command("query", study, "sources")
-        print(f"no run of an agent was found; what became of each file: {told}")
+        listing = command_line("query", study, "sources")
+        print(f"no run of an agent was found; what became of each file: {listing}")
         return
     question = "outcomes" if summary.trials else "skills_opened"
-    print(f"next: {command('judge', study)}   or: {command('query', study, question)}")
+    print(f"next: {command_line('judge', study)}   or: {command_line('query', study, question)}")
 
 
 def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
@@ -179,7 +184,7 @@ def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
     return found
 
 
-def _moment(since: str | None) -> float | None:
+def _timestamp(since: str | None) -> float | None:
     if since is None:
         return None
     try:
@@ -211,7 +216,7 @@ def judge(
         print(f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}; ERU rate {rate}")
         for trajectory, reason in summary.unread:
             print(f"  not judged: {trajectory}: {reason}")
-        print(f"next: {command('report', study)}")
+        print(f"next: {command_line('report', study)}")
 
     emit(summary, json, human)
     if summary.unread:

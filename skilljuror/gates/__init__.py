@@ -1,10 +1,10 @@
 """Gates: what must hold between a variant and its parent. All are differential."""
 
 GATES = {
-    "layout": "skilljuror.gates.layout:Layout",
-    "hygiene": "skilljuror.gates.hygiene:Hygiene",
-    "knowledge": "skilljuror.gates.knowledge:Knowledge",
-    "style": "skilljuror.gates.style:Style",
-    "size": "skilljuror.gates.size:Size",
-    "security": "skilljuror.gates.security:Security",
+    "layout": "skilljuror.gates.layout:LayoutGate",
+    "hygiene": "skilljuror.gates.hygiene:HygieneGate",
+    "knowledge": "skilljuror.gates.knowledge:KnowledgeGate",
+    "style": "skilljuror.gates.style:StyleGate",
+    "size": "skilljuror.gates.size:SizeGate",
+    "security": "skilljuror.gates.security:SecurityGate",
 }

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from skilljuror.gates.target import MARK, Files, Site, Target
+from skilljuror.gates.target import MARK, Files, MutationSite, MutationTarget
 
 _BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
 _BULLET = re.compile(r"^(\s*)- (?=\S)")
@@ -27,12 +27,12 @@ _PARAPHRASED = 3
 """One line in so many is paraphrased."""
 
 
-def none(target: Target) -> Iterator[Site]:
+def none(target: MutationTarget) -> Iterator[MutationSite]:
     """Change nothing."""
-    yield Site("", 0, "", "", dict)
+    yield MutationSite("", 0, "", "", dict)
 
 
-def rewrap(target: Target) -> Iterator[Site]:
+def rewrap(target: MutationTarget) -> Iterator[MutationSite]:
     """Break a long line of a paragraph in two."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -42,7 +42,7 @@ def rewrap(target: Target) -> Iterator[Site]:
             yield target.edit(path, number, f"{line[:at]}\n{line[at + 1 :]}")
 
 
-def emphasis(target: Target) -> Iterator[Site]:
+def emphasis(target: MutationTarget) -> Iterator[MutationSite]:
     """Take the bold marks off some words."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -50,22 +50,22 @@ def emphasis(target: Target) -> Iterator[Site]:
             yield target.edit(path, number, _BOLD.sub(r"\1", line, count=1))
 
 
-def bullets(target: Target) -> Iterator[Site]:
+def bullets(target: MutationTarget) -> Iterator[MutationSite]:
     """Write every bullet of a file with another mark."""
     for path in sorted({path for path, _ in target.prose}):
         numbers = [n for file, n in target.prose if file == path]
         if any(_BULLET.match(target.line(path, n)) for n in numbers):
-            yield Site(path, 0, "- ", "* ", partial(_rebulleted, target, path, numbers))
+            yield MutationSite(path, 0, "- ", "* ", partial(_rebulleted, target, path, numbers))
 
 
-def _rebulleted(target: Target, path: str, numbers: Sequence[int]) -> Files:
+def _rebulleted(target: MutationTarget, path: str, numbers: Sequence[int]) -> Files:
     lines = list(target.texts[path].lines)
     for number in numbers:
         lines[number - 1] = _BULLET.sub(r"\1* ", lines[number - 1])
     return {path: target.rewritten(path, lines)}
 
 
-def synonym(target: Target) -> Iterator[Site]:
+def synonym(target: MutationTarget) -> Iterator[MutationSite]:
     """Say one word of a line in another way."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -74,14 +74,14 @@ def synonym(target: Target) -> Iterator[Site]:
             yield target.edit(path, number, after)
 
 
-def paraphrase(target: Target) -> Iterator[Site]:
+def paraphrase(target: MutationTarget) -> Iterator[MutationSite]:
     """Say a third of all lines in other words: no articles, synonyms throughout."""
     chance = [(path, n) for place, (path, n) in enumerate(target.prose) if not place % _PARAPHRASED]
     if chance:
-        yield Site("", 0, "", "", partial(_paraphrased, target, chance))
+        yield MutationSite("", 0, "", "", partial(_paraphrased, target, chance))
 
 
-def _paraphrased(target: Target, places: Sequence[tuple[str, int]]) -> Files:
+def _paraphrased(target: MutationTarget, places: Sequence[tuple[str, int]]) -> Files:
     files: dict[str, list[str]] = {}
     for path, number in places:
         lines = files.setdefault(path, list(target.texts[path].lines))

@@ -1,19 +1,18 @@
 """How gates tell what they found: one way to make findings, to inherit them and to answer."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
-from functools import lru_cache
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from skilljuror.gates.policies import policy
 from skilljuror.gates.rules import RULES
-from skilljuror.models.bundle import Blob, Bundle, Skill
+from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import SEVERITIES, Finding, GateResult
 
 _SHOWN = 300
 
 
-class Fact(NamedTuple):
+class Observation(NamedTuple):
     """Something a rule sees in one bundle; the same key in the parent makes it inherited."""
 
     rule: str
@@ -27,19 +26,7 @@ class Fact(NamedTuple):
     """One line for a person; the rule's own words when empty."""
 
 
-def kept(look: Callable[[Bundle], Iterable[Fact]]) -> Callable[[Bundle], tuple[Fact, ...]]:
-    """The same look, its last answers kept: a source is asked for again with every variant."""
-
-    @lru_cache(maxsize=4)
-    def again(
-        name: str, files: tuple[tuple[str, Blob], ...], skills: tuple[Skill, ...]
-    ) -> tuple[Fact, ...]:
-        return tuple(look(Bundle(name, dict(files), skills)))
-
-    return lambda bundle: again(bundle.name, tuple(bundle.files.items()), bundle.skills)
-
-
-def finding(fact: Fact, before: str | None = None, inherited: bool = False) -> Finding:
+def finding(fact: Observation, before: str | None = None, inherited: bool = False) -> Finding:
     """A finding with the severity and words of its rule; long texts are cut."""
     rule = RULES[fact.rule]
     return Finding(
@@ -53,7 +40,7 @@ def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def differential(parent: Iterable[Fact], variant: Iterable[Fact]) -> list[Finding]:
+def differential(parent: Iterable[Observation], variant: Iterable[Observation]) -> list[Finding]:
     """The facts of the variant; as many of a key as the parent has are inherited."""
     known = Counter((fact.rule, fact.key) for fact in parent)
     found = []
@@ -64,7 +51,7 @@ def differential(parent: Iterable[Fact], variant: Iterable[Fact]) -> list[Findin
     return found
 
 
-def answer(
+def gate_result(
     gate: str,
     pair: tuple[Bundle, Bundle],
     policy_name: str,

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, differential, kept
+from skilljuror.gates.findings import Observation, differential, gate_result
 from skilljuror.gates.pathnames import path_facts
 from skilljuror.gates.pointers import pointer_facts
-from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 
 
-class Hygiene:
+class HygieneGate:
     """Links, anchors, commands, stale paths, litter, collisions, leftovers; all differential."""
 
     name: ClassVar[str] = "hygiene"
@@ -26,18 +26,16 @@ class Hygiene:
             "heading": sum(unit.kind == "heading" for unit in after),
             "path": len(variant.files),
         }
-        return answer(self.name, (parent, variant), policy, findings, checked)
+        return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
-@kept
-def _facts(bundle: Bundle) -> Iterator[Fact]:
+@cached_by_bundles
+def _facts(bundle: Bundle) -> list[Observation]:
     units = units_of(bundle)
-    yield from pointer_facts(bundle, units)
-    yield from path_facts(bundle, units)
-    yield from _empty_headings(units)
+    return [*pointer_facts(bundle, units), *path_facts(bundle, units), *_empty_headings(units)]
 
 
-def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
+def _empty_headings(units: list[Unit]) -> Iterator[Observation]:
     """Headings without text or a lower heading below them."""
     content = [unit for unit in units if unit.kind in CONTENT_KINDS and unit.kind != "field"]
     for unit, following in zip(content, [*content[1:], None], strict=False):
@@ -45,4 +43,4 @@ def _empty_headings(units: list[Unit]) -> Iterator[Fact]:
             continue
         inside = following and following.file == unit.file and unit.text in following.headings
         if not inside:
-            yield Fact("hygiene.empty-heading", unit.text, unit.file, unit.start, unit.text)
+            yield Observation("hygiene.empty-heading", unit.text, unit.file, unit.start, unit.text)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle
@@ -22,7 +22,7 @@ _LOST_SHARE = 0.5
 _LOUD = ("critical", "warning", "caution", "important", "valid", "required", "must")
 
 
-class Knowledge:
+class KnowledgeGate:
     """Compares units; every loss and every gain is a finding."""
 
     name: ClassVar[str] = "knowledge"
@@ -35,12 +35,12 @@ class Knowledge:
             *_lost_files(found, parent),
             *_missing(found.missing),
             *_added(found.added),
-            *(_lead(unit) for unit in found.leads),
+            *(_lead(unit) for unit in found.routing),
             *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in found.moved),
             *(_pair("knowledge.reworded", pair) for pair in found.reworded),
         ]
         checked = {k: n for k, n in found.compared.items() if k in CONTENT_KINDS or k == "file"}
-        return answer(self.name, (parent, variant), policy, findings, checked)
+        return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
 def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
@@ -52,7 +52,7 @@ def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
 def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
     after = pair.after
     return finding(
-        Fact(rule, None, after.file, after.start, _told(after), message), _told(pair.before)
+        Observation(rule, None, after.file, after.start, _told(after), message), _told(pair.before)
     )
 
 
@@ -79,19 +79,19 @@ def _critical(unit: Unit) -> bool:
 def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
         if unit.kind == "file":
-            yield finding(Fact("knowledge.file-lost", None, unit.file), _told(unit))
+            yield finding(Observation("knowledge.file-lost", None, unit.file), _told(unit))
         else:
             rule = "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
-            yield finding(Fact(rule, None, unit.file, unit.start), unit.text)
+            yield finding(Observation(rule, None, unit.file, unit.start), unit.text)
 
 
 def _added(units: Iterable[Unit]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
-        yield finding(Fact(_added_rule(unit), None, unit.file, unit.start, _told(unit)))
+        yield finding(Observation(_added_rule(unit), None, unit.file, unit.start, _told(unit)))
 
 
 def _lead(unit: Unit) -> Finding:
-    return finding(Fact("knowledge.lead", None, unit.file, unit.start, unit.text))
+    return finding(Observation("knowledge.lead", None, unit.file, unit.start, unit.text))
 
 
 def _added_rule(unit: Unit) -> str:
@@ -113,4 +113,4 @@ def _lost_files(found: UnitDiff, parent: Bundle) -> Iterator[Finding]:
     for path, count in sorted(missing.items()):
         if count > _LOST_SHARE * sizes[path]:
             message = f"{count} of the {sizes[path]} units of {path!r} are missing"
-            yield finding(Fact("knowledge.file-lost", None, path, message=message), path)
+            yield finding(Observation("knowledge.file-lost", None, path, message=message), path)

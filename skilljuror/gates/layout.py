@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
 
-from skilljuror.gates.findings import Fact, answer, differential, finding
+from skilljuror.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.bundle import Bundle, Skill
@@ -27,7 +27,7 @@ _CUE = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
-class Layout:
+class LayoutGate:
     """Root, frontmatter and the structure that each kind of variant promises."""
 
     name: ClassVar[str] = "layout"
@@ -37,75 +37,77 @@ class Layout:
         promised = [finding(fact) for fact in _PROMISES.get(kind, _nothing)(parent, variant)]
         findings = [*promised, *differential(_general(parent), _general(variant))]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
-        return answer(self.name, (parent, variant), policy, findings, checked)
+        return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
-def _general(bundle: Bundle) -> Iterator[Fact]:
+def _general(bundle: Bundle) -> Iterator[Observation]:
     if not bundle.skills:
-        yield Fact("layout.no-root", "", "")
+        yield Observation("layout.no-root", "", "")
     roots = {skill.path for skill in bundle.skills}
     for path in bundle.files:
         name = PurePosixPath(path).name
         if is_root_name(path) and path not in roots:
-            yield Fact("layout.nested-root", name, path)
+            yield Observation("layout.nested-root", name, path)
         elif is_root_name(path) and name != "SKILL.md":
-            yield Fact("layout.root-name", name, path)
+            yield Observation("layout.root-name", name, path)
     for skill in bundle.skills:
         yield from _frontmatter(bundle, skill)
 
 
-def _frontmatter(bundle: Bundle, skill: Skill) -> Iterator[Fact]:
+def _frontmatter(bundle: Bundle, skill: Skill) -> Iterator[Observation]:
     fields, problem = parse_frontmatter((bundle.files[skill.path].text or "").split("\n"))
     missing = [name for name in ("name", "description") if not plain_field(fields, name)]
     if problem or missing:
         message = problem or f"the frontmatter has no {' and no '.join(missing)}"
-        yield Fact("layout.frontmatter", message, skill.path, 1, message=message)
+        yield Observation("layout.frontmatter", message, skill.path, 1, message=message)
 
 
-def _nothing(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _nothing(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     """A kind that promises nothing."""
     yield from ()
 
 
-def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _same_roots(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     if len(parent.skills) != len(variant.skills):
         message = f"{len(variant.skills)} skill folders, the parent has {len(parent.skills)}"
-        yield Fact("layout.roots", "", "", message=message)
+        yield Observation("layout.roots", "", "", message=message)
 
 
-def _one_root(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _one_root(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     if len(variant.skills) != 1:
         message = f"{len(variant.skills)} skill folders, this layout has one"
-        yield Fact("layout.roots", "", "", message=message)
+        yield Observation("layout.roots", "", "", message=message)
 
 
-def _flat(variant: Bundle) -> Iterator[Fact]:
+def _flat(variant: Bundle) -> Iterator[Observation]:
     """Text beside the roots; data, binaries, licences and empty files may stay."""
     roots = {skill.path for skill in variant.skills}
     for path, blob in variant.files.items():
         if path not in roots and blob.data.strip() and resource_class(path, blob) != "data":
-            yield Fact("layout.flat", path, path)
+            yield Observation("layout.flat", path, path)
 
 
-def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _same_roots(parent, variant)
     yield from _flat(variant)
 
 
-def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _one_root(parent, variant)
     yield from _flat(variant)
 
 
-def _pd(parent: Bundle, variant: Bundle) -> Iterator[Fact]:
+def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     """PD-1, PD-2 and PD-3, read mechanically. (measures §6)"""
     for skill in variant.skills:
         lines = len((variant.files[skill.path].text or "").removesuffix("\n").split("\n"))
         if lines > ROOT_LINES:
-            yield Fact("layout.pd-root-size", "", skill.path, message=f"the root has {lines} lines")
+            yield Observation(
+                "layout.pd-root-size", "", skill.path, message=f"the root has {lines} lines"
+            )
     support = list(_support(variant))
     if not support:
-        yield Fact("layout.pd-support", "", "")
+        yield Observation("layout.pd-support", "", "")
     roots = _roots(variant)
     for path in support:
         yield from _named(path, roots)
@@ -146,13 +148,13 @@ def _roots(variant: Bundle) -> list[_Root]:
     return found
 
 
-def _named(path: str, roots: list[_Root]) -> Iterator[Fact]:
+def _named(path: str, roots: list[_Root]) -> Iterator[Observation]:
     """Whether some line of a root names the file, and says when or why."""
     cues = [cue for root in roots for cue in _cues(root, path)]
     if not cues:
-        yield Fact("layout.pd-unnamed", path, path)
+        yield Observation("layout.pd-unnamed", path, path)
     elif not any(_says_when(cue) for cue in cues):
-        yield Fact("layout.pd-cue", path, path, text=cues[0])
+        yield Observation("layout.pd-cue", path, path, text=cues[0])
 
 
 def _cues(root: _Root, path: str) -> Iterator[str]:
@@ -180,7 +182,7 @@ def _says_when(cue: str) -> bool:
     return len(_WORD.findall(cue)) >= _CUE_WORDS and bool(_CUE.search(cue))
 
 
-_PROMISES: dict[str, Callable[[Bundle, Bundle], Iterator[Fact]]] = {
+_PROMISES: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
     "origin": _same_roots,
     "origin-flat": _origin_flat,
     "baseline": _baseline,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from skilljuror.gates.target import MARK, Site, Target
+from skilljuror.gates.target import MARK, MutationSite, MutationTarget
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 
 _OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
@@ -36,10 +36,12 @@ _TURNED = {
 }  # fmt: skip
 _FLAG = re.compile(r"(?<=\s)--([a-z]{3,})")
 
-Change = Callable[[re.Match[str]], str]
+Substitute = Callable[[re.Match[str]], str]
 
 
-def _edits(target: Target, pattern: re.Pattern[str], change: Change) -> Iterator[Site]:
+def _edits(
+    target: MutationTarget, pattern: re.Pattern[str], change: Substitute
+) -> Iterator[MutationSite]:
     """A site for each line of prose whose words hold the pattern outside links and code."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -60,7 +62,7 @@ def _has_threshold(line: str) -> bool:
     return any(char.isdigit() for char in line) and bool(kinds & {"cmp", "mod"})
 
 
-def drop_threshold(target: Target) -> Iterator[Site]:
+def drop_threshold(target: MutationTarget) -> Iterator[MutationSite]:
     """Delete a line with a number and a comparison or a modal."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -68,41 +70,41 @@ def drop_threshold(target: Target) -> Iterator[Site]:
             yield target.edit(path, number, None)
 
 
-def change_number(target: Target) -> Iterator[Site]:
+def change_number(target: MutationTarget) -> Iterator[MutationSite]:
     """Add one to a number."""
     yield from _edits(target, _NUMBER, lambda found: f"{int(found[1]) + 1}{found[2] or ''}")
 
 
-def weaken_must(target: Target) -> Iterator[Site]:
+def weaken_must(target: MutationTarget) -> Iterator[MutationSite]:
     """Turn must into should, always into usually, required into recommended."""
     yield from _edits(target, _STRONG, lambda found: _WEAK[found[1][0].lower()])
 
 
-def drop_negation(target: Target) -> Iterator[Site]:
+def drop_negation(target: MutationTarget) -> Iterator[MutationSite]:
     """Delete a "do not" or a "never"."""
     yield from _edits(target, _NEGATION, lambda _: "")
 
 
-def swap_unit(target: Target) -> Iterator[Site]:
+def swap_unit(target: MutationTarget) -> Iterator[MutationSite]:
     """Give a number another unit."""
     yield from _edits(target, _UNIT, lambda found: found[1] + _OTHER_UNIT[found[2]])
 
 
-def flip_comparator(target: Target) -> Iterator[Site]:
+def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
     """Turn a comparison round."""
     yield from _edits(target, _COMPARATOR, _turned(_TURNED))
 
 
-def swap_numbers(target: Target) -> Iterator[Site]:
+def swap_numbers(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange two numbers of one line."""
     yield from _edits(target, _TWO_NUMBERS, lambda found: found[3] + found[2] + found[1])
 
 
-def _turned(table: Mapping[str, str]) -> Change:
+def _turned(table: Mapping[str, str]) -> Substitute:
     return lambda found: table[found[0]]
 
 
-def change_flag(target: Target) -> Iterator[Site]:
+def change_flag(target: MutationTarget) -> Iterator[MutationSite]:
     """Change a flag of a command in a code block or of a code span."""
     for path, number in sorted({*target.listings, *target.prose}):
         line = target.line(path, number)

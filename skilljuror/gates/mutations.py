@@ -6,7 +6,7 @@ from typing import NamedTuple
 from skilljuror.gates import benign_mutations as benign
 from skilljuror.gates import line_mutations as line
 from skilljuror.gates import shape_mutations as shape
-from skilljuror.gates.target import Site, Target
+from skilljuror.gates.target import MutationSite, MutationTarget
 
 
 class Mutation(NamedTuple):
@@ -14,7 +14,7 @@ class Mutation(NamedTuple):
 
     drift: bool
     """Whether it changes what an agent must do; a benign one does not."""
-    sites: Callable[[Target], Iterator[Site]]
+    sites: Callable[[MutationTarget], Iterator[MutationSite]]
     """Every place where it can be made."""
 
 

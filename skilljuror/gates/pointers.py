@@ -8,18 +8,18 @@ from posixpath import basename, dirname, join, normpath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from skilljuror.gates.findings import Fact
+from skilljuror.gates.findings import Observation
 from skilljuror.knowledge.generated.embedded_files import embedded_files
 from skilljuror.knowledge.generated.templates import CONFIGURATION, MARKER, marker_path
 from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
+from skilljuror.knowledge.markdown.inline_text import leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
-from skilljuror.knowledge.units.normalised_text import all_paths
+from skilljuror.knowledge.units.normalised_text import all_paths, path_suffixes
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 from skilljuror.models.resource_class import is_markdown
 
-_REMOTE = re.compile(r"^(?:[a-z][a-z0-9+.-]*:|//|<|\{)", re.IGNORECASE)
 _COMMAND = re.compile(
     r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
     r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
@@ -35,7 +35,7 @@ _STALE = re.compile(
 )
 
 
-def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Fact]:
+def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
     """Links and anchors without a target, commands without a script, absolute skill paths."""
     places = _Places(bundle, units)
     for unit in units:
@@ -67,9 +67,9 @@ def _named(text: str) -> _Names:
     )
 
 
-def _stale(unit: Unit) -> Iterator[Fact]:
+def _stale(unit: Unit) -> Iterator[Observation]:
     for shown, key in _named(unit.text).stale:
-        yield Fact("hygiene.stale-path", key, unit.file, unit.start, shown)
+        yield Observation("hygiene.stale-path", key, unit.file, unit.start, shown)
 
 
 class _Places:
@@ -83,7 +83,7 @@ class _Places:
         self.homes = sorted({dirname(path) for path in merged})
         """Folders of the files that pages carry; a link of theirs to a folder starts there."""
         known = [*all_paths(bundle, units), *merged]
-        self.tails = {tail for path in known for tail in _tails(path)}
+        self.tails = {tail for path in known for tail in path_suffixes(path)}
         self.skills = [skill.directory for skill in bundle.skills]
         self.sections = [dirname(path) for path in merged if basename(path) == "SKILL.md"]
         """Folders of skills that became sections of a page; links of theirs start there."""
@@ -95,20 +95,20 @@ class _Places:
         self._told: set[str] = set()
         self.anchors = {path: set(anchors(found)) for path, found in titles.items()}
 
-    def link(self, unit: Unit) -> Iterator[Fact]:
+    def link(self, unit: Unit) -> Iterator[Observation]:
         """Facts of one link; links out of the bundle are not followed."""
         address = unquote(unit.text.rpartition(" -> ")[2])
-        if not address or _REMOTE.match(address):
+        if not address or leads_out(address):
             return
         path, _, anchor = address.partition("#")
         path = path.partition("?")[0]
         target = self._target(unit, path) if path else unit.file
         if target is None:
-            yield Fact(
+            yield Observation(
                 "hygiene.broken-link", basename(path.rstrip("/")), unit.file, unit.start, address
             )
         elif anchor and is_markdown(target) and anchor.lower() not in self._anchors(target):
-            yield Fact("hygiene.broken-anchor", anchor, unit.file, unit.start, address)
+            yield Observation("hygiene.broken-anchor", anchor, unit.file, unit.start, address)
 
     def _anchors(self, path: str) -> set[str]:
         return self.anchors.get(path, set())
@@ -135,20 +135,20 @@ class _Places:
         known = {one for one, _, _ in there}
         return unit.file if any(normpath(join(home, path)) in known for home in homes) else None
 
-    def commands(self, unit: Unit) -> Iterator[Fact]:
+    def commands(self, unit: Unit) -> Iterator[Observation]:
         """Scripts that a command names; any stated working directory is allowed."""
         for shown, path in _named(unit.text).commands:
             if path not in self.tails:
-                yield Fact(
+                yield Observation(
                     "hygiene.unresolved-command", basename(path), unit.file, unit.start, shown
                 )
 
-    def mentions(self, unit: Unit) -> Iterator[Fact]:
+    def mentions(self, unit: Unit) -> Iterator[Observation]:
         """Documents and scripts that are named anywhere and are not there, each once."""
         for shown, path in _named(unit.text).mentions:
             if path not in self.tails and path not in self._told:
                 self._told.add(path)
-                yield Fact("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
+                yield Observation("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
 
 
 @lru_cache(maxsize=8)
@@ -174,10 +174,3 @@ def _merged(units: Iterable[Unit]) -> Iterator[str]:
 def _folders(path: str) -> Iterator[str]:
     while path := dirname(path):
         yield path
-
-
-def _tails(path: str) -> Iterator[str]:
-    """The path and every path that it ends with, folder by folder."""
-    while path:
-        yield path
-        path = path.partition("/")[2]

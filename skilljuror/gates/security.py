@@ -6,8 +6,9 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding, kept
+from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
+from skilljuror.knowledge.units.extract import cached_by_bundles
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import Finding, GateResult
 
@@ -81,7 +82,7 @@ _AGENT_FOLDERS = frozenset({
 _PROGRAMS = (b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
-class Security:
+class SecurityGate:
     """A skill is instructions by design, so only what the parent does not have is held against
     the variant, and nothing is ever cleaned. (transforms §6)"""
 
@@ -91,26 +92,30 @@ class Security:
         """The answer for one pair."""
         known = {(fact.rule, fact.key) for fact in _facts(parent)}
         findings = [_judged(fact, known) for fact in _facts(variant)]
-        return answer(self.name, (parent, variant), policy, findings, {"path": len(variant.files)})
+        return gate_result(
+            self.name, (parent, variant), policy, findings, {"path": len(variant.files)}
+        )
 
 
-def _judged(fact: Fact, known: set[tuple[str, object]]) -> Finding:
+def _judged(fact: Observation, known: set[tuple[str, object]]) -> Finding:
     return finding(fact, inherited=(fact.rule, fact.key) in known)
 
 
-@kept
-def _facts(bundle: Bundle) -> Iterator[Fact]:
-    seen: set[tuple[str, object]] = set()
+@cached_by_bundles
+def _facts(bundle: Bundle) -> list[Observation]:
+    """The first fact of each rule and key."""
+    first: dict[tuple[str, object], Observation] = {}
     for fact in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
-        if (fact.rule, fact.key) not in seen:
-            seen.add((fact.rule, fact.key))
-            yield fact
+        first.setdefault((fact.rule, fact.key), fact)
+    return list(first.values())
 
 
-def _in_texts(bundle: Bundle) -> Iterator[Fact]:
+def _in_texts(bundle: Bundle) -> Iterator[Observation]:
     for path, blob in bundle.files.items():
         for rule, line, shown in _scanned(blob):
-            yield Fact(rule, " ".join(shown.split()).rstrip(_MARKS) or shown, path, line, shown)
+            yield Observation(
+                rule, " ".join(shown.split()).rstrip(_MARKS) or shown, path, line, shown
+            )
 
 
 @lru_cache(maxsize=1024)
@@ -165,21 +170,23 @@ def _longest(text: str) -> int:
     return max(map(len, text.split()), default=0)
 
 
-def _in_paths(bundle: Bundle) -> Iterator[Fact]:
+def _in_paths(bundle: Bundle) -> Iterator[Observation]:
     for path, blob in bundle.files.items():
         pure = PurePosixPath(path)
         if pure.name.lower() in _SECRET_FILES or _AGENT_FOLDERS & set(pure.parts[:-1]):
-            yield Fact("security.agent-file", pure.name, path)
+            yield Observation("security.agent-file", pure.name, path)
         if blob.data.startswith(_PROGRAMS):
-            yield Fact("security.program", blob.sha256, path)
+            yield Observation("security.program", blob.sha256, path)
 
 
-def _permissions(bundle: Bundle) -> Iterator[Fact]:
+def _permissions(bundle: Bundle) -> Iterator[Observation]:
     for skill in bundle.skills:
         fields, _ = parse_frontmatter((bundle.files[skill.path].text or "").split("\n"))
         for name in ("allowed-tools", "hooks", "mcp-servers"):
             for value in _values(fields.get(name)):
-                yield Fact("security.permission", (name, value), skill.path, 1, f"{name}: {value}")
+                yield Observation(
+                    "security.permission", (name, value), skill.path, 1, f"{name}: {value}"
+                )
 
 
 def _values(value: object) -> Iterable[str]:

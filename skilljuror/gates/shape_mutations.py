@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
-from skilljuror.gates.target import Files, Site, Target, helper_path
+from skilljuror.gates.target import Files, MutationSite, MutationTarget, script_path
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.models.knowledge import Unit
 from skilljuror.models.resource_class import is_licence, is_markdown, is_root_name
@@ -21,24 +21,26 @@ _REQUIREMENTS = (
 )
 
 
-def rename_script(target: Target) -> Iterator[Site]:
+def rename_script(target: MutationTarget) -> Iterator[MutationSite]:
     """Give a script another name, on disk or in its marker."""
     for unit in target.helpers:
-        path = helper_path(unit)
+        path = script_path(unit)
         name = PurePosixPath(path).name
         if path == unit.file:
             renamed = str(PurePosixPath(path).with_name(f"run_{name}"))
             make = partial(_moved_file, target, path, renamed)
-            yield Site(path, 0, path, renamed, make)
+            yield MutationSite(path, 0, path, renamed, make)
         else:
             yield from _renamed_marker(target, unit, path, name)
 
 
-def _moved_file(target: Target, old: str, new: str) -> Files:
+def _moved_file(target: MutationTarget, old: str, new: str) -> Files:
     return {old: None, new: target.bundle.files[old]}
 
 
-def _renamed_marker(target: Target, unit: Unit, path: str, name: str) -> Iterator[Site]:
+def _renamed_marker(
+    target: MutationTarget, unit: Unit, path: str, name: str
+) -> Iterator[MutationSite]:
     for number in range(unit.start - 1, max(0, unit.start - 6), -1):
         line = target.line(unit.file, number)
         if f"`{path}`" in line:
@@ -47,16 +49,16 @@ def _renamed_marker(target: Target, unit: Unit, path: str, name: str) -> Iterato
             return
 
 
-def drop_reference(target: Target) -> Iterator[Site]:
+def drop_reference(target: MutationTarget) -> Iterator[MutationSite]:
     """Delete a supporting markdown file and the lines that name it."""
     roots = {skill.path for skill in target.bundle.skills}
     for path in target.texts:
         kept = is_root_name(path) or is_licence(path) or not is_markdown(path)
         if not kept and any(unit.file == path for unit in target.units):
-            yield Site(path, 0, path, "", partial(_without, target, path, roots))
+            yield MutationSite(path, 0, path, "", partial(_without, target, path, roots))
 
 
-def _without(target: Target, path: str, roots: set[str]) -> Files:
+def _without(target: MutationTarget, path: str, roots: set[str]) -> Files:
     files: Files = {path: None}
     for root in sorted(roots & set(target.texts)):
         name = path.removeprefix(f"{root.rpartition('/')[0]}/")
@@ -65,7 +67,7 @@ def _without(target: Target, path: str, roots: set[str]) -> Files:
     return files
 
 
-def retarget_link(target: Target) -> Iterator[Site]:
+def retarget_link(target: MutationTarget) -> Iterator[MutationSite]:
     """Aim a link at another file of the bundle, or at another heading of its page."""
     for path, number in target.prose:
         line = target.line(path, number)
@@ -75,7 +77,7 @@ def retarget_link(target: Target) -> Iterator[Site]:
                 yield target.edit(path, number, after)
 
 
-def _elsewhere(target: Target, path: str, aim: str) -> list[str]:
+def _elsewhere(target: MutationTarget, path: str, aim: str) -> list[str]:
     """What a link of a page could be aimed at instead: one place that says other things, or none."""
     if aim.startswith("#"):
         below = _sections(target, path)
@@ -90,7 +92,7 @@ def _elsewhere(target: Target, path: str, aim: str) -> list[str]:
     return [place for place in (*after, *places) if place != aim][:1]
 
 
-def _sections(target: Target, path: str) -> dict[str, tuple[str, ...]]:
+def _sections(target: MutationTarget, path: str) -> dict[str, tuple[str, ...]]:
     """Anchor -> its heading and the lines below it, up to the next heading."""
     found = [unit for unit in target.units if unit.file == path and unit.kind == "heading"]
     starts = [unit.start for unit in found]
@@ -101,7 +103,7 @@ def _sections(target: Target, path: str) -> dict[str, tuple[str, ...]]:
     return {f"#{name}": tuple(one) for name, one in zip(names, sections, strict=True)}
 
 
-def contradict(target: Target) -> Iterator[Site]:
+def contradict(target: MutationTarget) -> Iterator[MutationSite]:
     """Add a line that says an order of the bundle may be skipped."""
     orders = [target.line(*place) for place in target.prose]
     orders = [line for line in orders if _COMMAND_WORDS.search(line) and 20 < len(line) < 200]
@@ -110,13 +112,13 @@ def contradict(target: Target) -> Iterator[Site]:
         yield target.insert(path, number, f"It is fine to skip the step about {' '.join(words)}.")
 
 
-def add_requirement(target: Target) -> Iterator[Site]:
+def add_requirement(target: MutationTarget) -> Iterator[MutationSite]:
     """Add an order that nothing supports."""
     for count, (path, number) in enumerate(target.blanks()):
         yield target.insert(path, number, _REQUIREMENTS[count % len(_REQUIREMENTS)])
 
 
-def swap_steps(target: Target) -> Iterator[Site]:
+def swap_steps(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange two neighbouring items of a numbered list."""
     prose = set(target.prose)
     for path, number in target.prose:
@@ -129,10 +131,10 @@ def swap_steps(target: Target) -> Iterator[Site]:
         if one and two and one[2] != two[2] and len(one[1]) == len(two[1]):
             after = [one[1] + two[2], two[1] + one[2]]
             make = partial(target.replaced, path, number, after, 2)
-            yield Site(path, number, one[2], two[2], make)
+            yield MutationSite(path, number, one[2], two[2], make)
 
 
-def swap_cells(target: Target) -> Iterator[Site]:
+def swap_cells(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange the second cells of two neighbouring table rows that differ elsewhere."""
     rows = sorted({(u.file, u.start) for u in target.units if u.kind == "row"})
     for path, number in rows:
@@ -145,7 +147,7 @@ def swap_cells(target: Target) -> Iterator[Site]:
         if rest != [cell.strip() for cell in (*two[:2], *two[3:])]:
             after = ["|".join([*a[:2], b[2], *a[3:]]) for a, b in ((one, two), (two, one))]
             make = partial(target.replaced, path, number, after, 2)
-            yield Site(path, number, one[2].strip(), two[2].strip(), make)
+            yield MutationSite(path, number, one[2].strip(), two[2].strip(), make)
 
 
 def _cells(line: str) -> list[str]:
@@ -154,7 +156,7 @@ def _cells(line: str) -> list[str]:
     return text.split("|") if text.startswith("|") and text.endswith("|") else []
 
 
-def drop_script_line(target: Target) -> Iterator[Site]:
+def drop_script_line(target: MutationTarget) -> Iterator[MutationSite]:
     """Delete a line of a script that is no comment."""
     for unit in target.helpers:
         for number in range(unit.start, unit.end + 1):
@@ -163,7 +165,7 @@ def drop_script_line(target: Target) -> Iterator[Site]:
                 yield target.edit(unit.file, number, None)
 
 
-def move_context(target: Target) -> Iterator[Site]:
+def move_context(target: MutationTarget) -> Iterator[MutationSite]:
     """Move a paragraph of one line below another heading."""
     places = [(path, n, target.home(path, n)) for path, n in target.blanks()]
     for unit in target.units:
@@ -177,7 +179,7 @@ def move_context(target: Target) -> Iterator[Site]:
         places = places[1:] + places[:1]
 
 
-def _is_paragraph(target: Target, unit: Unit) -> bool:
+def _is_paragraph(target: MutationTarget, unit: Unit) -> bool:
     lines = target.texts[unit.file].lines
     around = (lines[unit.start - 2] if unit.start > 1 else "", *lines[unit.start : unit.start + 1])
     line = lines[unit.start - 1]
@@ -186,12 +188,14 @@ def _is_paragraph(target: Target, unit: Unit) -> bool:
     )
 
 
-def _move(target: Target, unit: Unit, path: str, number: int) -> Site:
+def _move(target: MutationTarget, unit: Unit, path: str, number: int) -> MutationSite:
     line = target.line(unit.file, unit.start)
-    return Site(unit.file, unit.start, line, line, partial(_moved, target, unit, path, number))
+    return MutationSite(
+        unit.file, unit.start, line, line, partial(_moved, target, unit, path, number)
+    )
 
 
-def _moved(target: Target, unit: Unit, path: str, number: int) -> Files:
+def _moved(target: MutationTarget, unit: Unit, path: str, number: int) -> Files:
     line = target.line(unit.file, unit.start)
     if path != unit.file:
         taken = target.replaced(unit.file, unit.start, [])

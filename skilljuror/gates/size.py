@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.resource_class import resource_class
@@ -24,7 +24,7 @@ LONG_REFERENCE = 6_000
 """Estimated tokens from which a supporting file is better split."""
 
 
-class Size:
+class SizeGate:
     """Growth, loss, and files too long for one read."""
 
     name: ClassVar[str] = "size"
@@ -37,7 +37,7 @@ class Size:
             *_long(variant, after, _tokens(parent)),
         ]
         checked = {"token": sum(after.values()), "parent token": before}
-        return answer(self.name, (parent, variant), policy, map(finding, facts), checked)
+        return gate_result(self.name, (parent, variant), policy, map(finding, facts), checked)
 
 
 def _tokens(bundle: Bundle) -> dict[str, int]:
@@ -50,15 +50,15 @@ def _estimate(path: str, blob: Blob) -> int:
     return 0 if resource_class(path, blob) == "data" else estimate(blob.text or "")
 
 
-def _growth(before: int, after: int, files: int) -> Iterator[Fact]:
+def _growth(before: int, after: int, files: int) -> Iterator[Observation]:
     message = f"about {after} tokens, the parent has about {before}"
     if after > before * MOST + SLACK + files * PER_FILE:
-        yield Fact("size.grown", None, "", message=message)
+        yield Observation("size.grown", None, "", message=message)
     if after < before * LEAST - SLACK:
-        yield Fact("size.shrunk", None, "", message=message)
+        yield Observation("size.shrunk", None, "", message=message)
 
 
-def _long(variant: Bundle, sizes: dict[str, int], known: dict[str, int]) -> Iterator[Fact]:
+def _long(variant: Bundle, sizes: dict[str, int], known: dict[str, int]) -> Iterator[Observation]:
     """Roots and supporting texts over their limit that were not over it in the parent."""
     roots = {skill.path for skill in variant.skills}
     for path, size in sizes.items():
@@ -66,4 +66,4 @@ def _long(variant: Bundle, sizes: dict[str, int], known: dict[str, int]) -> Iter
         text = path in roots or resource_class(path, variant.files[path]) == "support"
         if text and size > limit >= known.get(path, 0):
             rule = "size.one-read" if path in roots else "size.long-reference"
-            yield Fact(rule, path, path, message=f"about {size} tokens")
+            yield Observation(rule, path, path, message=f"about {size} tokens")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from skilljuror.gates.findings import Fact, answer, finding
+from skilljuror.gates.findings import Observation, finding, gate_result
 from skilljuror.knowledge.comparison.diff import diff
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import GateResult
@@ -35,7 +35,7 @@ _PHRASES = {
 _PATTERNS = {rule: re.compile(words, re.IGNORECASE) for rule, words in _PHRASES.items()}
 
 
-class Style:
+class StyleGate:
     """Provenance, elision, placeholders and chatter, in text that the parent does not have."""
 
     name: ClassVar[str] = "style"
@@ -44,7 +44,7 @@ class Style:
         """The answer for one pair; words of the parent are never held against the variant."""
         told = list(_new_texts(diff(parent, variant)))
         findings = [finding(fact, before) for fact, before in _facts(told)]
-        return answer(self.name, (parent, variant), policy, findings, {"new text": len(told)})
+        return gate_result(self.name, (parent, variant), policy, findings, {"new text": len(told)})
 
 
 Told = tuple[str, int, str, str]
@@ -52,16 +52,19 @@ Told = tuple[str, int, str, str]
 
 
 def _new_texts(found: UnitDiff) -> Iterator[Told]:
-    for unit in (*found.added, *found.leads):
+    for unit in (*found.added, *found.routing):
         yield unit.file, unit.start, unit.text, ""
     for pair in (*found.altered, *found.reworded):
         yield pair.after.file, pair.after.start, pair.after.text, pair.before.text
 
 
-def _facts(told: list[Told]) -> Iterator[tuple[Fact, str | None]]:
+def _facts(told: list[Told]) -> Iterator[tuple[Observation, str | None]]:
     for file, line, text, before in told:
         for rule, pattern in _PATTERNS.items():
             old = {match[0].lower() for match in pattern.finditer(before)}
             new = [match[0] for match in pattern.finditer(text) if match[0].lower() not in old]
             if new:
-                yield Fact(rule, None, file, line, text, f"it says {new[0]!r}"), before or None
+                yield (
+                    Observation(rule, None, file, line, text, f"it says {new[0]!r}"),
+                    before or None,
+                )

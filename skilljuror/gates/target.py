@@ -21,7 +21,7 @@ MARK = re.compile(r"^\s*(?:(?:>\s?)|(?:[-*+]|\d{1,9}[.)])\s+)*(?:\[[ xX]\]\s+)?"
 """What stands before the words of a line: indentation, quote marks, list markers."""
 
 
-class Site(NamedTuple):
+class MutationSite(NamedTuple):
     """One place where a mutation can be made."""
 
     path: str
@@ -36,7 +36,7 @@ class Site(NamedTuple):
     """Makes the change."""
 
 
-class Target:
+class MutationTarget:
     """One bundle, read once."""
 
     def __init__(self, bundle: Bundle, seed: int = 0) -> None:
@@ -66,7 +66,7 @@ class Target:
     def helpers(self) -> tuple[Unit, ...]:
         """The file units of scripts, in a fence or beside."""
         files = (unit for unit in self.units if unit.kind == "file")
-        return tuple(unit for unit in files if class_of(helper_path(unit)) == "code")
+        return tuple(unit for unit in files if class_of(script_path(unit)) == "code")
 
     def _lines_of(self, kinds: set[str]) -> tuple[tuple[str, int], ...]:
         numbers = {
@@ -97,16 +97,16 @@ class Target:
         data = write_text(TextFile(tuple(lines), text.bom, text.crlf, text.final_newline))
         return Blob(data, self.bundle.files[path].executable)
 
-    def edit(self, path: str, number: int, after: str | None) -> Site:
+    def edit(self, path: str, number: int, after: str | None) -> MutationSite:
         """A site that replaces one line, or deletes it for None."""
         lines = [] if after is None else after.split("\n")
         make = partial(self.replaced, path, number, lines)
-        return Site(path, number, self.line(path, number), after or "", make)
+        return MutationSite(path, number, self.line(path, number), after or "", make)
 
-    def insert(self, path: str, number: int, text: str) -> Site:
+    def insert(self, path: str, number: int, text: str) -> MutationSite:
         """A site that puts a paragraph in the place of a blank line."""
         make = partial(self.replaced, path, number, ["", text, ""])
-        return Site(path, number, "", text, make)
+        return MutationSite(path, number, "", text, make)
 
     def blanks(self) -> Iterator[tuple[str, int]]:
         """(file, 1-based line) of the blank lines between two lines of prose."""
@@ -138,12 +138,12 @@ class Target:
             for path, found in homes.items()
         }
 
-    def choose(self, name: str, sites: Sequence[Site], count: int) -> list[Site]:
+    def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:
         """Up to `count` sites, the same ones for the same bundle, name and seed."""
         chance = random.Random(f"{self.seed}:{name}:{self.bundle.digest}")
         return chance.sample(list(sites), min(count, len(sites)))
 
-    def mutant(self, site: Site) -> Bundle:
+    def mutant(self, site: MutationSite) -> Bundle:
         """The bundle with the change made."""
         files: dict[str, Blob] = dict(self.bundle.files)
         for path, blob in site.make().items():
@@ -155,7 +155,7 @@ class Target:
         return Bundle(self.bundle.name, ordered, self.bundle.skills)
 
 
-def helper_path(unit: Unit) -> str:
+def script_path(unit: Unit) -> str:
     """The path that a file unit tells."""
     return unit.text.rpartition(" ")[0]
 
@@ -164,7 +164,7 @@ def _numbers(unit: Unit) -> range:
     return range(unit.start, unit.end + 1)
 
 
-def told(bundle: Bundle) -> list[tuple[str, str]]:
+def said_lines(bundle: Bundle) -> list[tuple[str, str]]:
     """What a bundle says line by line without white space, list markers and emphasis.
 
     Two bundles that are equal in this are equivalent mutants: nothing an agent reads differs. It

@@ -120,5 +120,6 @@ class UnitDiff(Struct, frozen=True):
     """Same text below another heading, though its own heading still exists."""
     generated: tuple[Unit, ...] = ()
     """Added units that follow the grammar of a template."""
-    leads: tuple[Unit, ...] = ()
-    """Added lines of a root that lead to a supporting file and demand nothing it does not say."""
+    routing: tuple[Unit, ...] = ()
+    """Added lines, written by somebody, of a root that lead to a supporting file and demand nothing
+    that it does not say."""

@@ -39,6 +39,11 @@ class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):
     substitutions: tuple[Substitution, ...] = ()
     """Lines that were changed on the way, each with its original."""
 
+    @property
+    def size(self) -> int:
+        """Number of lines."""
+        return max(0, self.end - self.start + 1)
+
 
 class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
     """Lines made by us from a closed set of templates."""
@@ -47,6 +52,11 @@ class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
     """Name of the template in `knowledge.templates`."""
     params: dict[str, str]
     """What fills it; every value is a word, path or heading copied from the source."""
+
+    @property
+    def size(self) -> int:
+        """Number of lines."""
+        return 1
 
 
 class Omitted(Struct, frozen=True):

@@ -172,7 +172,7 @@ class AgentTraits(Struct, frozen=True, gc=False):
 
     finds_skills: bool = False
     """It looks for skills by itself, so that a path in a prompt offers none."""
-    keeps_folder: bool = True
+    keeps_folder: bool = False
     """Its commands share one shell, so that the folder one changes to is that of the next."""
     lists_every_skill: bool = False
     """However long its list of skills is, no name is left out."""

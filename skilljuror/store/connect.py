@@ -23,28 +23,26 @@ _READ_ONLY = {**_LOCKED, "threads": 1}
 """One thread adds numbers in one order, so that an answer is the same to the last digit."""
 
 
+class _NotADatabase(StoreError):
+    """The file is damaged, or none of DuckDB's."""
+
+
 @contextmanager
-def open_write(path: Path, *, grow: bool = False) -> Iterator[Store]:
+def open_write(path: Path) -> Iterator[Store]:
     """The one writer of the database at `path`, which is made when it is missing.
 
-    `grow` brings one of an older version up to date; it is for ingest alone, which then reads the
-    `outdated` sources again. Raises StoreError when the file is foreign, damaged, newer or in use,
-    and without `grow` when ingest filled it under an older version.
+    Raises StoreError when the file is foreign, damaged, of another version or in use.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(path, f"cannot be made ({error.strerror})") from error
-    connection = _connect(path, read_only=False)
-    try:
-        with duckdb_errors_translated(path):
-            found = _known_version(connection, path)
-            if not grow and found < schema.latest_version() and schema.is_filled(connection):
-                raise _older(path, found)
-            schema.apply(connection, after=found)
-            yield Store(connection)
-    finally:
-        connection.close()
+    with _connected(path, read_only=False) as connection, duckdb_errors_translated(path):
+        if schema.is_empty(connection):
+            schema.create(connection)
+        elif not schema.is_ours(connection):
+            raise _other_version(path)
+        yield Store(connection)
 
 
 @contextmanager
@@ -56,17 +54,23 @@ def open_read(path: Path) -> Iterator[Reader]:
     """
     if not path.exists():
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
-    connection = _connect(path, read_only=True)
-    try:
+    with _connected(path, read_only=True) as connection:
         with duckdb_errors_translated(path):
-            found = _known_version(connection, path)
-            if found < schema.latest_version():
-                raise _older(path, found)
-            if schema.is_outdated(connection):
-                raise _behind(path, "is only partly up to date")
+            if not schema.is_ours(connection):
+                raise _other_version(path)
         yield Reader(connection, path)
-    finally:
-        connection.close()
+
+
+def is_current(path: Path) -> bool:
+    """Whether the file at `path` is a database of this version.
+
+    Raises StoreError when it is in use or may not be opened.
+    """
+    try:
+        with _connected(path, read_only=False) as connection, duckdb_errors_translated(path):
+            return schema.is_ours(connection)
+    except _NotADatabase:
+        return False
 
 
 @contextmanager
@@ -77,6 +81,15 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
             yield
     except duckdb.Error as error:
         raise _unusable(path, f"cannot be used ({_first_line(error)})") from error
+
+
+@contextmanager
+def _connected(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = _connect(path, read_only=read_only)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
@@ -108,19 +121,6 @@ def _looks_like_duckdb(path: Path) -> bool:
         raise _denied(path, error.strerror or str(error)) from error
 
 
-def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    found = schema.version(connection)
-    if found is None:
-        raise _unusable(path, "is not a database of this version of skilljuror")
-    if found > schema.latest_version():
-        raise _unusable(
-            path,
-            f"has schema version {found}, newer than the {schema.latest_version()} known here"
-            " (upgrade skilljuror, or make it again)",
-        )
-    return found
-
-
 def _busy(path: Path, who: str) -> StoreError:
     return StoreError(
         f"the database {str(path)!r} is in use by {who}: wait for it to end, then try again",
@@ -135,23 +135,18 @@ def _denied(path: Path, why: str) -> StoreError:
     )
 
 
-def _older(path: Path, found: int) -> StoreError:
-    ours = schema.latest_version()
-    return _behind(path, f"has schema version {found}, which is older than ours ({ours})")
-
-
-def _behind(path: Path, what: str) -> StoreError:
+def _other_version(path: Path) -> StoreError:
     return StoreError(
-        f"the database {str(path)!r} {what}: run `skilljuror ingest` on it again, which brings"
-        " it up to date",
+        f"the database {str(path)!r} was made by another version of skilljuror: run"
+        " `skilljuror ingest` on it again, which makes it anew from its sources",
         file=str(path),
     )
 
 
 def _unusable(path: Path, what: str) -> StoreError:
-    return StoreError(
-        f"the database {str(path)!r} {what}; it can be rebuilt: delete it and run"
-        " `skilljuror ingest` again",
+    return _NotADatabase(
+        f"the database {str(path)!r} {what}; run `skilljuror ingest` again, which makes it anew from"
+        " its sources",
         file=str(path),
     )
 

@@ -156,8 +156,8 @@ def _table(relation: duckdb.DuckDBPyRelation | None) -> "pa.Table":
 
 def _unreadable(path: Path, error: Exception) -> StoreError:
     return StoreError(
-        f"the database {str(path)!r} cannot be read ({_one_line(error)}); it can be rebuilt: delete"
-        " it and run `skilljuror ingest` again",
+        f"the database {str(path)!r} cannot be read ({_one_line(error)}): delete it and run"
+        " `skilljuror ingest` again, which makes it anew from its sources",
         file=str(path),
     )
 

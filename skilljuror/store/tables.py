@@ -64,7 +64,6 @@ FINDINGS = Table("findings", ("build",), take=itemgetter)
 WAIVERS = Table("waivers", ("build",), take=itemgetter)
 
 SOURCES = Table("sources", ("path",))
-OUTDATED = Table("outdated", ("path",))
 TRAJECTORIES = Table(
     "trajectories",
     ("trajectory",),

@@ -70,10 +70,6 @@ class Store:
         """Paths of the sources that are held."""
         return self._column_values("SELECT path FROM sources")
 
-    def outdated(self) -> set[str]:
-        """Paths of the sources to read again, of which an older version kept less."""
-        return self._column_values("SELECT path FROM outdated")
-
     def runs(self) -> list[tuple[str, str]]:
         """(key, source) of every run, and (trial, folder) of every foreign trial without one."""
         return self._connection.execute(_RUNS).fetchall()
@@ -102,15 +98,9 @@ class Store:
         self._put(tables.UNLOGGED_TRIALS, alone)
         self._names(tables.UNLOGGED_TRIALS, "trial").update(trial.trial for trial in alone)
 
-    def read_again(self) -> None:
-        """Note that nothing is outdated any more."""
-        with self._transaction():
-            self._delete_all(tables.OUTDATED.name)
-
     def forget(self, trajectories: Sequence[str], sources: Sequence[str] = ()) -> None:
         """Remove runs with everything about them, and rows of files that are no source any more."""
-        files = [(table, "path", sources) for table in (tables.SOURCES, tables.OUTDATED)]
-        self._remove([*_tables_about_runs(trajectories), *files])
+        self._remove([*_tables_about_runs(trajectories), (tables.SOURCES, "path", sources)])
 
     def forget_trials(self, trials: Sequence[str]) -> None:
         """Remove trials with everything about them."""

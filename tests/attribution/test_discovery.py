@@ -3,11 +3,13 @@
 import pytest
 
 from skilljuror.attribution.attribute import attribute
+from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.trajectory import Message, OfferedSkill, ToolCall, ToolResult
 from tests.support.attribution_runs import (
     BODY,
     BUNDLE,
     FORMAT,
+    MANIFEST,
     ROOT,
     SCRIPT,
     SKILL,
@@ -217,16 +219,38 @@ def test_a_path_without_the_skills_folder_belongs_to_the_skill_touched_last():
     )
 
 
-def test_a_folder_kept_between_calls():
-    first, second = calls((f"cd {BUNDLE}", ""), ("python3 scripts/total.py", "7"))
-    assert [(one.kind, one.resource) for one in found(first, second)] == [
-        ("exec", "scripts/total.py")
+MOVED = (f"cd {BUNDLE} && cat SKILL.md", SKILL), ("python3 scripts/total.py > notes.txt", "")
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "openhands", "terminus-2"])
+def test_a_folder_is_kept_between_calls_where_they_share_a_shell(agent):
+    events = found(*calls(*MOVED), format="atif", agent=agent)
+    assert [(one.kind, one.resource) for one in events] == [
+        ("read", "SKILL.md"), ("exec", "scripts/total.py"), ("write", "notes.txt"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "agent", ["codex", "gemini-cli", "mini-swe-agent", "opencode", "copilot-cli", "scripted", None]
+)
+def test_a_folder_is_not_kept_where_every_call_has_a_new_shell(agent):
+    events = found(*calls(*MOVED), format="atif", agent=agent)
+    assert [(one.kind, one.resource) for one in events] == [("read", "SKILL.md")]
+
+
+def test_a_shell_that_is_typed_into_stays_where_it_was_moved():
+    def typed(chars, line):
+        return ToolCall(
+            f"c{line}", "write_stdin", "poll", line, arguments={"chars": chars}, command="bash",
+            result=ToolResult("$ ", line + 1),
+        )  # fmt: skip
+
+    started = ran("bash", "$ ")
+    moved = [typed(f"cd {BUNDLE}\n", 5), typed("python3 scripts/total.py\n", 7)]
+    events = found(started, *moved, ran("ls scripts", "", line=9), agent="codex")
+    assert [(one.kind, one.resource, one.line) for one in events] == [
+        ("exec", "scripts/total.py", 7)
     ]
-
-
-def test_a_folder_is_not_kept_where_every_call_has_a_new_shell():
-    first, second = calls((f"cd {BUNDLE}", ""), ("python3 scripts/total.py", "7"))
-    assert found(first, second, agent="codex") == []
 
 
 def test_a_folder_that_the_harness_reset_is_forgotten():
@@ -304,6 +328,49 @@ def test_a_line_or_two_are_no_proof(output):
 def test_a_quoted_example_is_no_read_and_a_long_piece_is(first, last, events):
     text = "\n".join(["manual", *FORMAT.split("\n")[first - 1 : last], "end"])
     assert len(events_of(ran("cat docs/manual.md", text))) == events
+
+
+TEMPLATE = (
+    "# Report of the ledger\n\nPrepared for the board of the company.\n\n## Summary of sales\n\n"
+    "## Open questions\n\nSigned by the keeper of the ledger.\n"
+)
+WITH_TEMPLATE = SkillManifest(
+    resources=(*MANIFEST.resources, Resource("ledger", "assets/report.md", "support", TEMPLATE)),
+    roots=MANIFEST.roots, skills=MANIFEST.skills,
+)  # fmt: skip
+REPORT = TEMPLATE.replace("\n\n## Open", "\n\nSales rose.\nCosts fell.\nNothing is due.\n\n## Open")
+FOREIGN = "\n".join(TEMPLATE.split("\n")[:5]) + "\n\n" + "Another harbour, another year.\n" * 9
+
+
+@pytest.mark.parametrize("text", [REPORT, FOREIGN], ids=["filled-in", "another-report"])
+@pytest.mark.parametrize("tool", ["cat", "read"])
+def test_a_file_with_lines_of_a_template_is_not_the_template(tool, text):
+    read = ToolCall(
+        "c1", "Read", "read", 2, path="/srv/app/out/report.md", result=ToolResult(text, 3, True)
+    )
+    call = ran("cat out/report.md", text) if tool == "cat" else read
+    assert events_of(call, manifest=WITH_TEMPLATE) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "resource"),
+    [(TEMPLATE, "assets/report.md"), (TAXES, "references/taxes.md"), (FORMAT, "references/format.md")],
+    ids=["template", "short", "long"],
+)  # fmt: skip
+@pytest.mark.parametrize("around", ["", "{}", "== old.md\n{}"], ids=["empty", "alone", "headed"])
+def test_a_copy_that_no_command_names_is_found(text, resource, around):
+    shown = around.format(text)
+    events = events_of(ran("cat backup/old.md", shown), manifest=WITH_TEMPLATE)
+    expected = [(resource, "full", "content")] if shown else []
+    assert [(one.resource, one.content_exposed, one.witness) for one in events] == expected
+
+
+def test_code_that_prints_several_files_shows_each():
+    shown = f"SKILL.md\n{SKILL}\nreport\n{TEMPLATE}"
+    events = events_of(ran("python3 print_all.py", shown), manifest=WITH_TEMPLATE)
+    assert [(one.resource, one.content_exposed) for one in events] == [
+        ("SKILL.md", "full"), ("assets/report.md", "full"),
+    ]  # fmt: skip
 
 
 def test_witnesses_that_disagree_say_so():

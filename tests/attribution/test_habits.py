@@ -189,21 +189,6 @@ def test_a_skill_not_offered_is_not_meant_by_a_listing():
     assert events_of(call, manifest=None, offered=offered) == []
 
 
-@pytest.mark.parametrize(
-    ("files", "lost"),
-    [
-        (["SKILL.md", "references/none.md"], "references/none.md"),
-        (["references/none.md", "SKILL.md"], "references/none.md"),
-        (["SKILL.md", "references/none.md", "references/taxes.md"], None),
-    ],
-)
-def test_the_only_file_of_a_failed_command_that_is_not_shown_is_missing(files, lost):
-    command = f"cat {' '.join(f'{BUNDLE}/{path}' for path in files)} 2>/dev/null"
-    found = events_of(ran(command, SKILL, exit_code=1), manifest=None)
-    wrong = [(one.resource, one.content_exposed, one.phantom) for one in found if not one.ok]
-    assert wrong == ([(lost, "none", True)] if lost else [])
-
-
 def test_a_second_try_in_other_letters_is_one_access():
     command = f"cat {BUNDLE}/SKILL.md 2>/dev/null || cat {BUNDLE}/skill.md"
     assert short(command, SKILL) == [("read", "SKILL.md", "full")]

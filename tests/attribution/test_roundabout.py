@@ -74,8 +74,6 @@ CHOSEN = [
     "grep -rl token @ | xargs head -2",
     'grep -rl token @ | while read f; do echo "## $f"; head -2 "$f"; done',
     "grep -l 0100 @/references/*.md | xargs tail -2",
-    "grep -rhn 0003 @/references",
-    "grep -rn 0003 @/references | cut -d: -f3",
     'echo "@/SKILL.md @/references/taxes.md" | xargs head -2',
     "printf '%s\\0' @/SKILL.md @/references/taxes.md | xargs -0 head -2",
     "ls @/SKILL.md @/references/taxes.md | xargs head -2",

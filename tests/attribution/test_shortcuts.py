@@ -72,7 +72,7 @@ def test_lines_looked_up_in_one_go_give_the_same_matches(files, shown):
     text = TextLines.of(shown)
     hits: dict[content.ResourceKey, list[tuple[int, int]]] = {}
     for at, line in enumerate(text.bare):
-        if line in line_index.places or line[:1] in content._MARKS:
+        if line in line_index.places or line[:1] in content._NUMBER_MARKS:
             key = line if line in line_index.places else without_line_prefix(line)
             found = line_index.places.get(key, [])
             for one, number in found if len(found) <= content.RARE else ():
@@ -148,7 +148,7 @@ def test_links_are_looked_for_only_in_lines_that_may_hold_one(text):
     )
 )
 def test_commands_that_show_no_file_are_told_at_a_glance(command):
-    assert content_only._is_no_read(command) == bool(content_only._NOT_READS.search(command))
+    assert content_only._is_no_read(command) == bool(content_only._NO_READ.search(command))
 
 
 @MANY

@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import Target, told
+from skilljuror.gates.target import MutationTarget, said_lines
 from skilljuror.pipeline.construction.audit import audit
 from tests.support.gate_pairs import rebuilt
 from tests.support.knowledge_bundles import bundle
@@ -54,7 +54,7 @@ BENIGN = [name for name, mutation in MUTATIONS.items() if not mutation.drift]
 
 
 def mutants(name):
-    target = Target(SOURCE)
+    target = MutationTarget(SOURCE)
     return [target.mutant(site) for site in MUTATIONS[name].sites(target)]
 
 
@@ -63,7 +63,7 @@ def test_drift_is_caught_under_both_policies(name):
     made = mutants(name)
     assert made
     for mutant in made:
-        assert told(mutant) != told(SOURCE)
+        assert said_lines(mutant) != said_lines(SOURCE)
         assert audit(SOURCE, mutant, "other", "strict").verdict == "fail"
         assert audit(SOURCE, mutant, "other", "llm").verdict != "pass"
 
@@ -85,7 +85,7 @@ def test_other_marks_for_the_same_words_pass_under_strict(name):
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_a_site_tells_what_it_changes(name):
-    target = Target(SOURCE)
+    target = MutationTarget(SOURCE)
     for site in MUTATIONS[name].sites(target):
         changed = target.mutant(site)
         touched = {p for p in changed.files if changed.files[p] != SOURCE.files.get(p)}
@@ -95,7 +95,11 @@ def test_a_site_tells_what_it_changes(name):
 
 
 def test_the_choice_of_sites_depends_on_the_seed_alone():
-    target, again, other = Target(SOURCE, 1), Target(SOURCE, 1), Target(SOURCE, 2)
+    target, again, other = (
+        MutationTarget(SOURCE, 1),
+        MutationTarget(SOURCE, 1),
+        MutationTarget(SOURCE, 2),
+    )
     chosen = [
         [(s.path, s.line) for s in t.choose("x", tuple(MUTATIONS["change-number"].sites(t)), 3)]
         for t in (target, again, other)
@@ -115,13 +119,13 @@ def test_the_choice_of_sites_depends_on_the_seed_alone():
 )
 def test_equivalence_ignores_marks_and_keeps_order(text, same):
     plain = bundle({"a/SKILL.md": "Open\nClose\n"})
-    assert (told(bundle({"a/SKILL.md": text})) == told(plain)) is same
+    assert (said_lines(bundle({"a/SKILL.md": text})) == said_lines(plain)) is same
 
 
 def test_a_script_in_a_fence_can_be_renamed():
     marker = "## Helper implementation for `scripts/screen.py`\n\n```python\nprint(1)\n```\n"
     flat = bundle({"demo/SKILL.md": f"# A\n\n{marker}"})
-    target = Target(flat)
+    target = MutationTarget(flat)
     (site,) = MUTATIONS["rename-script"].sites(target)
     assert "`scripts/run_screen.py`" in site.after
     parent = rebuilt(flat, dict(flat.files))
@@ -132,7 +136,7 @@ def test_a_script_in_a_fence_can_be_renamed():
 @pytest.mark.parametrize("unit", [".", "/", "../", "\\", "[", "<", "`.", ").", ")a"])
 def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
     line = f"Keep the following files of the archive: {unit * (100_000 // len(unit))}"
-    target = Target(
+    target = MutationTarget(
         bundle({"demo/SKILL.md": f"---\nname: demo\ndescription: Demo.\n---\n{line}\n"})
     )
     changed = [target.mutant(site) for site in MUTATIONS["paraphrase"].sites(target)]

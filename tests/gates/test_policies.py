@@ -1,13 +1,13 @@
 import pytest
 
 from skilljuror.errors import UsageError
-from skilljuror.gates.findings import Fact, differential, finding
+from skilljuror.gates.findings import Observation, differential, finding
 from skilljuror.gates.policies import policies, policy, worst
 from skilljuror.gates.rules import RULES
 
 
 def found(rule, count=1, *, inherited=False):
-    return [finding(Fact(rule, n, "a.md", n + 1), inherited=inherited) for n in range(count)]
+    return [finding(Observation(rule, n, "a.md", n + 1), inherited=inherited) for n in range(count)]
 
 
 def test_the_packaged_policies_name_only_rules_that_exist():
@@ -71,16 +71,16 @@ def test_worst_of_nothing_is_pass():
 
 
 def test_as_many_facts_as_the_parent_has_are_inherited():
-    fact = Fact("hygiene.broken-link", "x.md", "a.md", 1)
+    fact = Observation("hygiene.broken-link", "x.md", "a.md", 1)
     told = differential([fact], [fact, fact._replace(file="b.md")])
     assert [(f.file, f.inherited) for f in told] == [("a.md", True), ("b.md", False)]
 
 
 def test_the_same_finding_keeps_its_id_when_it_moves():
-    one = finding(Fact("knowledge.added", 1, "a.md", 3, "Text."))
-    other = finding(Fact("knowledge.added", 1, "b.md", 9, "Text."))
+    one = finding(Observation("knowledge.added", 1, "a.md", 3, "Text."))
+    other = finding(Observation("knowledge.added", 1, "b.md", 9, "Text."))
     assert one.id == other.id
-    assert one.id != finding(Fact("knowledge.added", 1, "a.md", 3, "Words.")).id
+    assert one.id != finding(Observation("knowledge.added", 1, "a.md", 3, "Words.")).id
 
 
 def test_an_unknown_policy_names_the_known_ones():

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.knowledge.comparison.generated_lines import _Naming
+from skilljuror.knowledge.comparison.generated_lines import _FileMentions
 from skilljuror.knowledge.comparison.unit_matching import _CANDIDATES, ALIKE, _sharing
 from skilljuror.knowledge.units import critical_tokens as criticals
 from skilljuror.models.knowledge import Unit
@@ -74,4 +74,4 @@ def test_units_laid_end_to_end_are_found_as_one_by_one(told: list[str], name: st
         if name in unit.text.lower()
         or (" -> #" in unit.text.lower() and unit.text.lower().endswith("apy"))
     ]
-    assert _Naming(units).units(name, "apy") == wanted
+    assert _FileMentions(units).units(name, "apy") == wanted

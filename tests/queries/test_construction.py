@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skilljuror.cli.output import command
+from skilljuror.cli.output import command_line
 from skilljuror.queries.run import meaning_of_no_rows, run
 from skilljuror.stats.rates import wilson
 from skilljuror.store import open_write
@@ -123,7 +123,7 @@ def test_a_change_without_a_place_has_no_rate(tmp_path):
 def test_without_an_assay_there_is_no_row_and_a_word_on_how_to_get_one(study):
     for question in ("assay", "gate_power"):
         assert run(study, question).rows == []
-        assert f"`{command('assay', 'STUDY', '--keep')}`" in meaning_of_no_rows(question)
+        assert f"`{command_line('assay', 'STUDY', '--keep')}`" in meaning_of_no_rows(question)
     assert meaning_of_no_rows("outcomes") == meaning_of_no_rows("SELECT 1") == ""
 
 

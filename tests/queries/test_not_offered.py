@@ -1,15 +1,12 @@
 """A skill of the variant that the log's list lacks: raised where the list is whole, and only there."""
 
-from typing import Any
-
-import duckdb
 import pytest
 
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import OfferedRow
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
-from skilljuror.store import open_write, schema
+from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support import goldens
 
@@ -141,23 +138,3 @@ def test_a_log_tells_which_skill_of_its_arm_it_lacks(tmp_path, case, skills, mis
     offered = SkillManifest((), ("/w/skills",), skills, True, "pd")
     planned(path, skills, lambda trial: analyse(trial.trial, log, trial, offered))
     assert flags(path) == ([LACKS.format(missing)] if missing else [])
-
-
-def test_an_older_database_says_it_once_it_is_grown(tmp_path):
-    """No stored row changes: the view alone is new, so that nothing waits to be read again."""
-    new, old = tmp_path / "study.duckdb", tmp_path / "old.duckdb"
-    assert told(tmp_path, names("csv-report", "charts")) == [LACKS.format("pdf_forms")]
-    with duckdb.connect(str(old)) as connection:
-        schema.apply(connection, upto=7)
-        connection.execute(f"ATTACH '{new}' AS new (READ_ONLY)")
-        tables = connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'old'"
-            " AND table_name <> 'schema_history'"
-        ).fetchall()
-        for (table,) in tables:
-            connection.execute(f"INSERT INTO {table} FROM new.{table}")
-        before: list[Any] = connection.execute("SELECT flag FROM contaminations").fetchall()
-    assert before == []
-    with open_write(old, grow=True) as store:
-        assert store.outdated() == set()
-    assert flags(old) == flags(new)

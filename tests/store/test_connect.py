@@ -87,16 +87,10 @@ def foreign(path, _: bytes) -> None:
         connection.execute("CREATE TABLE a (b INTEGER)")
 
 
-def newer(path, good: bytes) -> None:
-    path.write_bytes(good)
-    with duckdb.connect(str(path)) as connection:
-        connection.execute("INSERT INTO schema_history VALUES (999, 'future', '')")
-
-
 def other_schema(path, good: bytes) -> None:
     path.write_bytes(good)
     with duckdb.connect(str(path)) as connection:
-        connection.execute("UPDATE schema_history SET sha256 = 'other' WHERE version = 1")
+        connection.execute("UPDATE made_by SET schema_sha256 = 'other'")
 
 
 def newer_storage(path, good: bytes) -> None:
@@ -105,7 +99,7 @@ def newer_storage(path, good: bytes) -> None:
 
 def same_table_name(path, _: bytes) -> None:
     with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE schema_history (b INTEGER)")
+        connection.execute("CREATE TABLE made_by (b INTEGER)")
 
 
 UNUSABLE = {
@@ -117,7 +111,6 @@ UNUSABLE = {
     "sqlite": sqlite,
     "foreign": foreign,
     "same_table_name": same_table_name,
-    "newer": newer,
     "newer_storage": newer_storage,
     "other_schema": other_schema,
 }
@@ -131,7 +124,7 @@ def test_an_unusable_file_is_named_with_the_mend(path, tmp_path, kind, opener):
     with pytest.raises(StoreError) as caught, opener(other):
         pass
     assert "other.duckdb" in caught.value.message
-    assert "delete it" in caught.value.message
+    assert "run `skilljuror ingest`" in caught.value.message
     assert "\n" not in caught.value.message
 
 

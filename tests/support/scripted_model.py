@@ -14,7 +14,7 @@ from skilljuror.knowledge.plans.render import render
 from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.transforms.layouts.baseline import Baseline
-from skilljuror.transforms.llm.embedded_files import carried_files, folded_page
+from skilljuror.transforms.llm.placeholders import page_with_placeholders, placeholder_files
 
 WARNINGS = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
@@ -131,7 +131,9 @@ def faithful_page() -> str:
     markdown = MarkdownIndex(
         (flat(source()).files["forms/SKILL.md"].text or "").rstrip("\n").split("\n")
     )
-    return "\n".join(folded_page(markdown, carried_files(markdown))[markdown.frontmatter_lines :])
+    return "\n".join(
+        page_with_placeholders(markdown, placeholder_files(markdown))[markdown.frontmatter_lines :]
+    )
 
 
 def flat_answer(page: str | None = None) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from skilljuror.errors import ModelError, TransformError
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob
-from skilljuror.transforms.llm.assign import Assigned, Desk
-from skilljuror.transforms.llm.assignment_schema import Assignment, NewFile
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
+from skilljuror.transforms.llm.assign import AssignedDisclosure, AssignmentRequest
+from skilljuror.transforms.llm.assignment_schema import Assignment, NewFile
 from skilljuror.transforms.llm.prompts import load_prompt
 from tests.support.loopback import model_server
 from tests.support.scripted_model import WARNINGS, assignment, blocks, client, flat, outside, source
@@ -29,7 +29,7 @@ def planned(*answers, parent=FLAT, retries=1):
     """(plan, requests) of a model that gives the answers one after the other."""
     texts = [one if isinstance(one, str) else json.dumps(one) for one in answers]
     with model_server(lambda body, n: texts[n]) as (address, requests):
-        return Assigned(client(address, retries), PROMPT).plan(parent, {}), requests
+        return AssignedDisclosure(client(address, retries), PROMPT).plan(parent, {}), requests
 
 
 def made(plan, parent=FLAT):
@@ -128,7 +128,7 @@ def test_orders_inside_a_skill_stay_data_and_change_nothing(good_plan):
         return json.dumps({"root": ["s1", "s2", "s3", "s4"], "files": []} if obeys else GOOD)
 
     with model_server(careless) as (address, requests):
-        plan = Assigned(client(address), PROMPT).plan(hostile, {})
+        plan = AssignedDisclosure(client(address), PROMPT).plan(hostile, {})
     messages = requests[0]["messages"]
     assert messages[0]["content"] == PROMPT.text
     assert INJECTED in blocks(messages)["sections"][3]["text"]
@@ -170,18 +170,20 @@ def page(sections):
     return make_bundle("demo", {"demo/SKILL.md": Blob(("\n".join(lines) + "\n").encode())})
 
 
-def desk_of(parent, limit=10_000):
+def request_of(parent, limit=10_000):
     skill, sources = flat_skill(parent, "pd")
-    return Desk(parent, sources, skill, limit)
+    return AssignmentRequest(parent, sources, skill, limit)
 
 
-def any_answer(desk, rng):
+def any_answer(request, rng):
     """Some answer that places heads only where their sections may follow."""
     homes: dict[str, str] = {}
-    for part in desk.offer.parts:
-        above = [head for head in desk.offer.parts if part in desk.offer.below(head)]
+    for section in request.offer.sections:
+        above = [head for head in request.offer.sections if section in request.offer.below(head)]
         forced = any(homes[head.id] for head in above)
-        homes[part.id] = "" if part.opens else rng.choice(["a", "b", "c"] + [""] * (not forced))
+        homes[section.id] = (
+            "" if section.opens else rng.choice(["a", "b", "c"] + [""] * (not forced))
+        )
     files = [
         NewFile(
             path=f"references/{name}.md",
@@ -198,51 +200,51 @@ def any_answer(desk, rng):
 @given(st.lists(SECTION, min_size=1, max_size=12), st.integers(0, 1 << 30))
 def test_wherever_sections_go_nothing_is_lost(sections, seed):
     parent = page(sections)
-    desk = desk_of(parent)
-    answer = any_answer(desk, random.Random(seed))
+    request = request_of(parent)
+    answer = any_answer(request, random.Random(seed))
     if not answer.files:
         return
-    reason = desk.problem(answer)
+    reason = request.problem(answer)
     assert reason is None or "telling words" in reason or "spread" in reason, reason
-    plan = desk.plan(answer)
+    plan = request.plan(answer)
     found = [one for one in verify(plan, parent, made(plan, parent)) if "trigger" not in one]
     assert found == []
 
 
 def test_a_head_does_not_leave_its_sections_behind():
     parent = page([(2, 1, False), (3, 2, False), (3, 2, False)])
-    desk = desk_of(parent)
-    ids = [part.id for part in desk.offer.parts]
+    request = request_of(parent)
+    ids = [section.id for section in request.offer.sections]
     moved = NewFile(path="references/a.md", sections=(ids[1],), trigger="when a because b")
     answer = Assignment(root=(ids[0], *ids[2:]), files=(moved,))
-    assert "s2 is the head of s3, s4" in (desk.problem(answer) or "")
+    assert "s2 is the head of s3, s4" in (request.problem(answer) or "")
 
 
 def test_a_root_over_its_budget_is_refused_with_the_excess():
     parent = page([(2, 3, True)] * 4)
-    desk = desk_of(parent, 20)
-    ids = tuple(part.id for part in desk.offer.parts)
+    request = request_of(parent, 20)
+    ids = tuple(section.id for section in request.offer.sections)
     last = NewFile(
         path="references/a.md",
         sections=ids[-1:],
         trigger="when a topic comes up because the paragraph says things of it",
     )
-    assert "lines more than 20" in (desk.problem(Assignment(root=ids[:-1], files=(last,))) or "")
+    assert "lines more than 20" in (request.problem(Assignment(root=ids[:-1], files=(last,))) or "")
 
 
 def test_a_file_too_long_to_open_for_one_section_is_refused_and_a_single_section_is_not():
-    desk = desk_of(page([(2, 3, False)] * 20))
-    ids = tuple(part.id for part in desk.offer.parts)
+    request = request_of(page([(2, 3, False)] * 20))
+    ids = tuple(section.id for section in request.offer.sections)
     words = "when a topic comes up because the paragraph says things of it"
     long = NewFile(path="references/a.md", sections=ids[1:], trigger=words)
     short = NewFile(path="references/a.md", sections=ids[1:2], trigger=words)
-    told = desk.problem(Assignment(root=ids[:1], files=(long,))) or ""
+    told = request.problem(Assignment(root=ids[:1], files=(long,))) or ""
     assert "tokens, at most 6000" in told
-    assert desk.problem(Assignment(root=(ids[0], *ids[2:]), files=(short,))) is None
+    assert request.problem(Assignment(root=(ids[0], *ids[2:]), files=(short,))) is None
 
 
 def test_a_long_skill_is_shown_in_even_parts():
     parent = page([(2, 3, False)] * 400)
-    desk = desk_of(parent, 220)
-    assert len(desk.shown()) < 400_000
-    assert all(one["text"] for one in json.loads(desk.shown().split("\n")[4]))
+    request = request_of(parent, 220)
+    assert len(request.shown()) < 400_000
+    assert all(one["text"] for one in json.loads(request.shown().split("\n")[4]))

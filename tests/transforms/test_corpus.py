@@ -6,12 +6,12 @@ from pathlib import PurePosixPath
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.resource_class import is_root_name, resource_class
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
+from skilljuror.models.resource_class import is_root_name, resource_class
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS

@@ -7,7 +7,11 @@ import pytest
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
-from skilljuror.transforms.flattening.descriptions import cut, description_of, union
+from skilljuror.transforms.flattening.descriptions import (
+    cut_at_sentence,
+    description_of,
+    joined_descriptions,
+)
 from skilljuror.transforms.layouts.progressive_disclosure import ProgressiveDisclosure
 from tests.support.bundle_corpus import TRAPS, bundle
 from tests.transforms.test_corpus import built
@@ -124,11 +128,13 @@ def test_a_few_skills_get_guides_only_where_sharing_rows_does_not_help() -> None
     ],
 )
 def test_a_text_is_never_cut_inside_a_word(text: str, limit: int, told: str) -> None:
-    assert cut(text, limit) == told
+    assert cut_at_sentence(text, limit) == told
 
 
 def test_a_union_of_many_descriptions_ends_with_a_whole_word() -> None:
-    told = union([f"Describes thing{n} in extraordinarily many words." for n in range(60)], 300)
+    told = joined_descriptions(
+        [f"Describes thing{n} in extraordinarily many words." for n in range(60)], 300
+    )
     assert len(told) <= 300
     assert all(word in {"Describes", "in", "extraordinarily", "many", "words."} or word[:5] == "thing"
                for word in told.split())  # fmt: skip

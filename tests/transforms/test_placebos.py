@@ -6,7 +6,7 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.pipeline.construction.audit import audit, waive_declared, is_declared
+from skilljuror.pipeline.construction.audit import audit, is_declared, waive_declared
 from skilljuror.pipeline.construction.build import build_source, declared_findings, verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
@@ -52,7 +52,9 @@ def test_only_declared_findings_come_up(name, variant):
     _, parent, made = built(name, variant)
     transform = resolve(TRANSFORMS, variant, "variant")
     judged = audit(parent, made, transform.stands_for, "strict")
-    strange = {one.rule for one in judged.own if not is_declared(one.rule, declared_findings(transform))}
+    strange = {
+        one.rule for one in judged.own if not is_declared(one.rule, declared_findings(transform))
+    }
     assert strange == ({"layout.pd-support"} if (name, variant) == ("tiny", CONTROLS[1]) else set())
 
 

@@ -11,17 +11,17 @@ from skilljuror.errors import ModelError, TransformError
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
-from skilljuror.transforms.llm.rewrite_request import disclosed_brief, flat_brief
-from skilljuror.transforms.llm.embedded_files import carried_files
+from skilljuror.transforms.llm.placeholders import placeholder_files
 from skilljuror.transforms.llm.prompts import load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
+from skilljuror.transforms.llm.rewrite_request import baseline_request, disclosure_request
 from tests.support.loopback import model_server
 from tests.support.scripted_model import (
     CHECK,
     WARNINGS,
     blocks,
-    disclosed_answer,
     client,
+    disclosed_answer,
     faithful_page,
     flat,
     flat_answer,
@@ -72,7 +72,7 @@ def test_the_model_is_shown_no_script_to_copy_and_its_bytes_come_from_the_source
 
 def test_a_flat_page_carries_the_exact_script():
     files, _ = written("baseline", flat_answer())
-    (carried,) = carried_files(MarkdownIndex((files["forms/SKILL.md"].text or "").split("\n")))
+    (carried,) = placeholder_files(MarkdownIndex((files["forms/SKILL.md"].text or "").split("\n")))
     assert carried.blob == SOURCE.files["forms/scripts/check.py"]
 
 
@@ -186,9 +186,9 @@ def test_a_model_that_obeys_an_order_in_a_skill_does_not_pass_the_gates():
 def test_what_is_too_large_is_refused_before_the_model_is_asked():
     huge = make_bundle("big", {"big/SKILL.md": Blob(b"# Big\n\n" + b"word word\n" * 50_000)})
     with pytest.raises(TransformError, match="at most 400000"):
-        flat_brief(huge)
+        baseline_request(huge)
 
 
 def test_data_and_licences_stay_beside_the_page():
-    assert list(flat_brief(SOURCE).data) == ["forms/LICENSE.txt"]
-    assert set(disclosed_brief(FLAT).data) == {"forms/LICENSE.txt", "forms/scripts/check.py"}
+    assert list(baseline_request(SOURCE).data) == ["forms/LICENSE.txt"]
+    assert set(disclosure_request(FLAT).data) == {"forms/LICENSE.txt", "forms/scripts/check.py"}

@@ -20,9 +20,9 @@ from skilljuror.models.plan import Plan
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.disclosure.file_layout import Layout
+from skilljuror.transforms.disclosure.file_layout import FileLayout
+from skilljuror.transforms.disclosure.folder_indexes import RUN_ROWS, FolderIndexes
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES, flat_skill
-from skilljuror.transforms.disclosure.folder_indexes import RUN, Shelves
 
 HEAD = "---\nname: {0}\ndescription: Fires {0}. Use when a kiln is cold.\n---\n# Kilns\n\n"
 BODY = (
@@ -200,8 +200,10 @@ def test_a_skill_that_fits_gets_no_guides() -> None:
 
 def test_a_page_full_of_text_keeps_its_few_rows() -> None:
     _, _, made = _made("folders")
-    shelves = Shelves(Layout(made, BundleTexts(made.files), flat_skill(made, "pd")[0]), ROOT_LINES)
-    rows = [("row-terms", {"path": f"terms/{n}.txt"}) for n in range(RUN)]
+    shelves = FolderIndexes(
+        FileLayout(made, BundleTexts(made.files), flat_skill(made, "pd")[0]), ROOT_LINES
+    )
+    rows = [("row-terms", {"path": f"terms/{n}.txt"}) for n in range(RUN_ROWS)]
     assert shelves.fitted(rows, 1) == rows
     assert len(shelves.fitted([*rows, ("row-terms", {"path": "terms/last.txt"})], 1)) == 1
 

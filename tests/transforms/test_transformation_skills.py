@@ -9,25 +9,29 @@ from pydantic import BaseModel
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES, recognise_template
+from skilljuror.knowledge.plans.trigger_sentences import (
+    file_texts,
+    split_trigger,
+    trigger_in,
+    trigger_problem,
+)
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
-from skilljuror.knowledge.generated.templates import MARKER_PHRASES
-from skilljuror.knowledge.generated.templates import TEMPLATES, recognise_template
-from skilljuror.knowledge.plans.trigger_sentences import file_texts, split_trigger, trigger_in, trigger_problem
 from skilljuror.models.bundle import Blob
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source
 from skilljuror.pipeline.construction.model_build import SKILLS
 from skilljuror.transforms.llm.assignment_schema import Assignment
-from skilljuror.transforms.llm.embedded_files import Carried
+from skilljuror.transforms.llm.placeholders import PlaceholderFile
 from skilljuror.transforms.llm.prompts import load_prompt
-from skilljuror.transforms.llm.rewrite import Written
+from skilljuror.transforms.llm.rewrite import RewriteAnswer
 
 FOLDER = data_dir("transforms")
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/SKILL.md"))
 ANSWERS: dict[str, type[BaseModel]] = {
     "assign-sections": Assignment,
-    "flatten-to-baseline": Written,
-    "disclose-progressively": Written,
+    "flatten-to-baseline": RewriteAnswer,
+    "disclose-progressively": RewriteAnswer,
 }
 FENCE = re.compile(r"^```json\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -117,7 +121,7 @@ def test_the_routing_rows_that_are_taught_are_those_that_are_recognised():
 
 def test_the_page_form_teaches_the_lines_that_are_read_again():
     page = text("flatten-to-baseline", "references/page-form.md")
-    file = Carried("scripts/check.py", "", (), Blob(b""))
+    file = PlaceholderFile("scripts/check.py", "", (), Blob(b""))
     assert f"\n{file.placeholder}\n" in page
     assert f"## {MARKER_PHRASES[0]} `{file.path}`" in page
     for name in ("configuration", "directory"):

@@ -19,11 +19,12 @@ _OF_PROGRAM = re.compile(
     r"|syntax error|file exists|timed out|no space left)",
     re.IGNORECASE,
 )
-_ADVICE = re.compile(r"Try '.{1,200} --help'|usage: ", re.IGNORECASE)
-_TRACE = "Traceback (most recent call last)"
+_USAGE = re.compile(r"Try '.{1,200} --help'|usage: ", re.IGNORECASE)
+_TRACEBACK = "Traceback (most recent call last)"
 _WRONG_CODE = re.compile(r"\w*(?:SyntaxError|IndentationError|TabError): ")
-_FEW = 12
-"""Lines of an output that may be nothing but complaints."""
+_MOST_MESSAGES = 12
+"""Lines of an output that may be nothing but error messages."""
+_LONGEST_QUOTE = 160
 
 
 def says_file_missing(text: str) -> bool:
@@ -36,45 +37,38 @@ def error_line_for(lines: Sequence[str], path: str) -> str | None:
     name = name_of(path)
     for line in lines:
         if name in line and _MISSING.search(line[:1000]):
-            return line.strip()[:160]
+            return line.strip()[:_LONGEST_QUOTE]
     return None
 
 
 def command_not_found_line(lines: Sequence[str], program: str) -> str | None:
     """The line of a shell that says it knows no such program."""
-    wanted = f"{program}: "
     for line in lines:
-        if "not found" in line and wanted in line and _OF_SHELL.match(line):
-            return line.strip()[:160]
+        if "not found" in line and f"{program}: " in line and _OF_SHELL.match(line):
+            return line.strip()[:_LONGEST_QUOTE]
     return None
 
 
 def only_error_messages(lines: Sequence[str], program: str) -> str | None:
     """The first line of an output in which shell and programs complain and nothing else is said;
     `program` may say anything under its own name."""
-    said = [line for line in lines if line.strip()]
-    if not said:
+    filled = [line for line in lines if line.strip()]
+    if not filled or len(filled) > _MOST_MESSAGES or filled[0][:1] in {" ", "\t"}:
         return None
-    own = f"{program}: "
-    few = len(said) <= _FEW and said[0][:1] not in {" ", "\t"}
-    if few and all(_complains(line, own) for line in said):
-        return said[0].strip()[:160]
+    if all(line.startswith(f"{program}: ") or _is_error_message(line) for line in filled):
+        return filled[0].strip()[:_LONGEST_QUOTE]
     return None
 
 
-def _complains(line: str, own: str) -> bool:
-    return bool(
-        line.startswith(own)
-        or _OF_SHELL.match(line)
-        or _OF_PROGRAM.match(line)
-        or _ADVICE.match(line)
-    )
+def _is_error_message(line: str) -> bool:
+    return bool(_OF_SHELL.match(line) or _OF_PROGRAM.match(line) or _USAGE.match(line))
 
 
 def traceback_line(lines: Sequence[str]) -> str | None:
-    """The last line of a traceback before which inline code printed nothing."""
-    said = [line for line in lines if line.strip()]
-    if not said:
+    """The last line of a traceback before which inline Python printed nothing."""
+    filled = [line for line in lines if line.strip()]
+    if not filled:
         return None
-    wrong = said[0].startswith('  File "<') and _WRONG_CODE.match(said[-1])
-    return said[-1].strip()[:160] if wrong or said[0].startswith(_TRACE) else None
+    syntax = filled[0].startswith('  File "<') and _WRONG_CODE.match(filled[-1])
+    failed = syntax or filled[0].startswith(_TRACEBACK)
+    return filled[-1].strip()[:_LONGEST_QUOTE] if failed else None

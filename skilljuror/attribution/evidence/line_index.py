@@ -15,14 +15,15 @@ from msgspec import Struct, field
 ResourceKey = tuple[str, str]
 """Skill and path of a resource."""
 LineRanges = tuple[tuple[int, int], ...]
+"""(first, last) line, inclusive, in order."""
 
 DISTINCTIVE = 12
 """Characters of a stripped line from which on it can start a match."""
 RARE = 4
 """Places at which a line may stand and still start a match."""
-_MARKS = frozenset("0123456789<>")
+_NUMBER_MARKS = frozenset("0123456789<>")
 """First characters of a line that a tool has numbered or marked."""
-_FIRST = frozenset("0123456789<>L \t")
+_NUMBER_STARTS = frozenset("0123456789<>L \t")
 """First characters of a line that may be numbered or marked, its blanks included."""
 _NUMBERED = re.compile(r"^[ \t]{0,12}L?\d{1,7}(?:→|\t|[ \t]?[|│] ?|[:.)-] ?| {1,4})", re.ASCII)
 _LOCATED = re.compile(r"^[^\s:][^:\n]{0,300}:(?:\d{1,7}:)?")
@@ -32,7 +33,7 @@ class ContentMatch(Struct, frozen=True, gc=False):
     """What a text shows of one resource."""
 
     ranges: LineRanges
-    """Real line numbers, inclusive, in order and joined."""
+    """Real line numbers, those that touch joined."""
     lines: int
     """Lines shown that are not blank."""
     distinctive: int
@@ -46,21 +47,13 @@ class ContentMatch(Struct, frozen=True, gc=False):
     first: str
     """The first line shown."""
     places: LineRanges
-    """Where in the text they stand: 0-based lines, inclusive."""
-
-    share: float
-    """Share of the file's lines that are not blank."""
+    """Where in the text they stand: 0-based lines."""
 
     @property
-    def strong(self) -> bool:
-        """Enough to say, without any command, that the file was shown.
-
-        Documents and code around a skill quote it: a shared example of some lines is no read. A
-        long unbroken piece is one, and so is a good part of the file.
-        """
+    def unbroken(self) -> bool:
+        """A long piece of the file, or all of its body, that stands in the text in one row."""
         piece = self.longest >= 12 and self.distinctive >= 6
-        part = self.share >= 0.4 and self.longest >= 3 and self.distinctive >= 3
-        return piece or part or (self.body and self.distinctive >= 2)
+        return piece or (self.body and len(self.places) == 1 and self.distinctive >= 2)
 
 
 class IndexedFile(Struct):
@@ -81,7 +74,7 @@ class IndexedFile(Struct):
 
     @staticmethod
     def of(text: str) -> "IndexedFile":
-        """A page of a resource's text."""
+        """The lines of a resource's text."""
         raw = text.splitlines()
         lines = tuple(map(str.strip, raw))
         body = front_matter(lines)
@@ -115,44 +108,44 @@ def front_matter(lines: Sequence[str]) -> int:
 
 
 class TextLines(NamedTuple):
-    """A text that may show something."""
+    """The lines of a text that may show something."""
 
-    shown: Sequence[str]
-    """Its lines."""
+    raw: Sequence[str]
     bare: Sequence[str]
     """The same without blanks around them."""
 
     @staticmethod
-    def of(shown: Sequence[str]) -> "TextLines":
+    def of(lines: Sequence[str]) -> "TextLines":
         """A text of these lines."""
-        return TextLines(shown, list(map(str.strip, shown)))
+        return TextLines(lines, list(map(str.strip, lines)))
 
     def says(self, at: int, wanted: str) -> bool:
-        """Whether a line is the one that is wanted."""
-        return self.bare[at] == wanted or without_line_prefix(self.shown[at]) == wanted
+        """Whether a line is the one that is wanted, with or without the prefix of a tool."""
+        return self.bare[at] == wanted or without_line_prefix(self.raw[at]) == wanted
 
 
 class LineIndex(Struct):
     """The lines of all resources of a bundle."""
 
-    pages: dict[ResourceKey, IndexedFile] = field(default_factory=dict)
+    files: dict[ResourceKey, IndexedFile] = field(default_factory=dict)
     places: dict[str, list[tuple[ResourceKey, int]]] = field(default_factory=dict)
+    """Distinctive line -> where it stands; of one that stands in many places the first ones."""
 
     @staticmethod
     def of(texts: Iterable[tuple[ResourceKey, str]]) -> "LineIndex":
         """The lines of these resources."""
-        line_index = LineIndex()
+        index = LineIndex()
         for key, text in texts:
-            line_index.learn(key, text)
-        return line_index
+            index.learn(key, text)
+        return index
 
     def learn(self, key: ResourceKey, text: str) -> None:
         """Add a resource; the first text that is learned for a key stays."""
-        if key in self.pages:
+        if key in self.files:
             return
-        page = IndexedFile.of(text)
-        self.pages[key] = page
-        for number, line in enumerate(page.lines, 1):
+        file = IndexedFile.of(text)
+        self.files[key] = file
+        for number, line in enumerate(file.lines, 1):
             if len(line) >= DISTINCTIVE:
                 places = self.places.setdefault(line, [])
                 if len(places) <= RARE:
@@ -163,45 +156,44 @@ class LineIndex(Struct):
         hits: dict[ResourceKey, list[tuple[int, int]]] = {}
         places = self.places
         for at, line in _candidates(text.bare, places):
-            found = places[line] if line in places else places.get(without_line_prefix(line), [])
-            if len(found) <= RARE:
-                for key, number in found:
+            stands = places[line] if line in places else places.get(without_line_prefix(line), [])
+            if len(stands) <= RARE:
+                for key, number in stands:
                     hits.setdefault(key, []).append((at, number))
         matches = ((key, self._match(key, hits[key], text)) for key in sorted(hits))
         return {key: match for key, match in matches if match}
 
     def match(self, key: ResourceKey, text: TextLines) -> ContentMatch | None:
         """What a text's lines show of one resource that a command named: short lines count too."""
-        page = self.pages.get(key)
-        if page is None:
+        file = self.files.get(key)
+        if file is None:
             return None
         hits = [
             (at, number)
             for at, line in enumerate(text.bare)
-            for number in page.numbers.get(line)
-            or page.numbers.get(without_line_prefix(text.shown[at]), ())
+            for number in file.numbers.get(line)
+            or file.numbers.get(without_line_prefix(text.raw[at]), ())
         ]
         return self._match(key, hits, text) if hits else None
 
     def _match(
         self, key: ResourceKey, hits: list[tuple[int, int]], text: TextLines
     ) -> ContentMatch | None:
-        page = self.pages[key]
-        runs = _runs(hits, page.lines, text)
+        file = self.files[key]
+        runs = _runs(hits, file.lines, text)
         if not runs:
             return None
         ranges = merged_ranges((run.start, run.end) for run in runs)
         numbers = [n for start, end in ranges for n in range(start, end + 1)]
-        filled = [n for n in numbers if page.lines[n - 1]]
+        filled = [n for n in numbers if file.lines[n - 1]]
         return ContentMatch(
             ranges=ranges,
             lines=len(filled),
-            distinctive=sum(1 for n in filled if len(page.lines[n - 1]) >= DISTINCTIVE),
+            distinctive=sum(1 for n in filled if len(file.lines[n - 1]) >= DISTINCTIVE),
             longest=max(run.end - run.start + 1 for run in runs),
-            full=len(filled) == page.total,
-            body=0 < page.filled == sum(1 for n in filled if n > page.body),
-            first=page.lines[filled[0] - 1],
-            share=len(filled) / max(1, page.total),
+            full=len(filled) == file.total,
+            body=0 < file.filled == sum(1 for n in filled if n > file.body),
+            first=file.lines[filled[0] - 1],
             places=merged_ranges((run.at, run.at + run.end - run.start) for run in runs),
         )
 
@@ -212,11 +204,13 @@ def _candidates(bare: Sequence[str], places: Mapping[str, object]) -> Iterable[t
     Most texts show nothing that is known; their lines are looked up in one go.
     """
     if places.keys().isdisjoint(bare):
-        return [(at, line) for at, line in enumerate(bare) if line[:1] in _MARKS]
-    return [(at, line) for at, line in enumerate(bare) if line in places or line[:1] in _MARKS]
+        return [(at, line) for at, line in enumerate(bare) if line[:1] in _NUMBER_MARKS]
+    return [
+        (at, line) for at, line in enumerate(bare) if line in places or line[:1] in _NUMBER_MARKS
+    ]
 
 
-class _Run(Struct, frozen=True, gc=False):
+class _MatchedRun(Struct, frozen=True, gc=False):
     """A piece of the file that stands in the text in order."""
 
     at: int
@@ -228,19 +222,19 @@ class _Run(Struct, frozen=True, gc=False):
 
 def without_line_prefix(line: str) -> str:
     """A line without the number or the `path:number:` that a tool put before it."""
-    if line[:1] not in _FIRST and ":" not in line:
+    if line[:1] not in _NUMBER_STARTS and ":" not in line:
         return line.strip()
-    found = _NUMBERED.match(line)
-    if not found and line.startswith(("< ", "> ")):
+    prefix = _NUMBERED.match(line)
+    if not prefix and line.startswith(("< ", "> ")):
         return line[2:].strip()
-    if not found and ":" in line:
-        found = _LOCATED.match(line)
-    return line[found.end() :].strip() if found else line.strip()
+    if not prefix and ":" in line:
+        prefix = _LOCATED.match(line)
+    return line[prefix.end() :].strip() if prefix else line.strip()
 
 
-def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) -> list[_Run]:
+def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) -> list[_MatchedRun]:
     """The pieces, longest first; a line of the text belongs to one piece only."""
-    runs: list[_Run] = []
+    runs: list[_MatchedRun] = []
     done: dict[int, int] = {}
     """offset between text and file -> line of the text up to which that run reaches."""
     for at, number in hits:
@@ -255,19 +249,19 @@ def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) ->
     kept = []
     for run in runs:
         stop = run.at + run.end - run.start + 1
-        if any(taken[run.at : stop]) or (size > 3 and _trivial(run, lines)):
+        if any(taken[run.at : stop]) or (size > 3 and _is_trivial(run, lines)):
             continue
         taken[run.at : stop] = b"\1" * (stop - run.at)
         kept.append(run)
     return kept
 
 
-def _trivial(run: _Run, lines: Sequence[str]) -> bool:
+def _is_trivial(run: _MatchedRun, lines: Sequence[str]) -> bool:
     """A lone short line such as "}" says nothing, unless the file has hardly more."""
     return run.start == run.end and len(lines[run.start - 1]) < DISTINCTIVE and len(lines) > 3
 
 
-def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _Run:
+def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _MatchedRun:
     """The run through a hit, grown as far as text and file agree; blank ends are cut off."""
     start = end = number
     bare, ahead = text.bare, at - number + 1
@@ -281,7 +275,7 @@ def _grown(at: int, number: int, lines: Sequence[str], text: TextLines) -> _Run:
         end -= 1
     while start < number and not lines[start - 1]:
         start += 1
-    return _Run(at - (number - start), start, end)
+    return _MatchedRun(at - (number - start), start, end)
 
 
 def utf8_size(text: str) -> int:
@@ -291,10 +285,10 @@ def utf8_size(text: str) -> int:
 
 def merged_ranges(ranges: Iterable[tuple[int, int]]) -> LineRanges:
     """Ranges in order, those that touch or overlap made one."""
-    result: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
-        if result and start <= result[-1][1] + 1:
-            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            result.append((start, end))
-    return tuple(result)
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,28 +1,34 @@
-"""One output, several reads: which lines belong to which."""
+"""One output, several reads: which lines of it belong to which.
+
+Four things part an output: headings that name files, texts that an `echo` printed between the
+commands, the front matter with which every SKILL.md begins, and the known texts of all files but one.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from skilljuror.attribution.accesses.file_access import OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.evidence.line_index import LineIndex, TextLines
-from skilljuror.attribution.paths import absolute, is_glob, name_of
+from skilljuror.attribution.paths import absolute, is_glob
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import bare_skill_name
 from skilljuror.attribution.shell.printed_text import lines_matching, separator_line
 
 _HEADER = re.compile(r"^(?:==> (?P<head>.{1,500}) <==|--- (?P<many>.{1,500}) ---)$")
-"""What `head` and tools that read many files print before each."""
-
-_HEADS = frozenset({"==> ", "--- "})
+"""What `head`, and tools that read many files, print before each."""
+_HEADER_STARTS = frozenset({"==> ", "--- "})
+_LONGEST_OUTPUT = 20_000
+"""Lines of an output in which known texts are looked for."""
 
 Segment = tuple[str, ...]
 Segments = dict[int, Segment]
-"""Order of a claim -> the lines that are surely its own."""
+"""Order of a resolved access -> the lines that are surely its own; accesses without an entry
+share the output."""
 
 
-def printing_accesses(resolved_accesses: Sequence[ResolvedAccess]) -> list[ResolvedAccess]:
-    """The claims whose text reaches the output."""
+def printing_accesses(resolved_accesses: Iterable[ResolvedAccess]) -> list[ResolvedAccess]:
+    """The accesses whose text reaches the output."""
     return [
         resolved
         for resolved in resolved_accesses
@@ -35,48 +41,25 @@ def segment_output(
     accesses: Sequence[Access],
     lines: tuple[str, ...],
     line_index: LineIndex,
-) -> dict[int, Segment]:
-    """order of a claim -> the lines that are surely its own; claims without an entry share."""
-    reading = printing_accesses(resolved_accesses)
-    if not reading:
+) -> Segments:
+    """The lines of an output by the access whose alone they surely are; `accesses` are all of the
+    call, those of no resource included."""
+    reads = printing_accesses(resolved_accesses)
+    if not reads:
         return {}
-    own = {id(resolved.access) for resolved in reading}
-    others = [one for one in accesses if _prints(one) and id(one) not in own]
-    has_file_headers = _by_headers(reading, lines)
-    if has_file_headers:
-        return has_file_headers
-    if not others and len(reading) == 1:
-        return {reading[0].order: lines}
-    marks = _marks(accesses, lines)
-    if marks:
-        return _by_marks(reading, accesses, lines, marks)
+    by_headers = _by_headers(reads, lines)
+    if by_headers:
+        return by_headers
+    own = {id(resolved.access) for resolved in reads}
+    others = any(_prints(access) and id(access) not in own for access in accesses)
+    if not others and len(reads) == 1:
+        return {reads[0].order: lines}
+    separators = _separators(accesses, lines)
+    if separators:
+        return _by_separators(reads, accesses, lines, separators)
     if others:
-        return _after_others(reading, accesses, lines)
-    return _by_front_matter(reading, lines) or _by_known(reading, lines, line_index)
-
-
-def _after_others(
-    reading: Sequence[ResolvedAccess], accesses: Sequence[Access], lines: tuple[str, ...]
-) -> dict[int, Segment]:
-    """A SKILL.md printed last begins at its front matter, whatever stands before it."""
-    printed = [one for one in accesses if _prints(one)]
-    last = reading[-1]
-    if len(reading) != 1 or printed[-1] is not last.access:
-        return {}
-    if last.location.resource != "SKILL.md" or last.access.selection.ranges[:1] == ():
-        return {}
-    starts = front_matter_starts(lines)
-    alone = len(starts) == 1 and last.access.selection.ranges[0][0] == 1
-    return {last.order: lines[starts[0] :]} if alone else {}
-
-
-def front_matter_starts(lines: tuple[str, ...]) -> list[int]:
-    """Where the front matter of a skill begins."""
-    return [
-        at
-        for at, line in enumerate(lines[:-1])
-        if line.strip() == "---" and lines[at + 1].startswith(("name:", "description:"))
-    ]
+        return _after_other_output(reads, accesses, lines)
+    return _by_front_matter(reads, lines) or _by_known_texts(reads, lines, line_index)
 
 
 def _prints(access: Access) -> bool:
@@ -86,80 +69,40 @@ def _prints(access: Access) -> bool:
     return access.shown and access.kind in {"read", "search", "exec", "list"}
 
 
-def _by_known(
-    reading: Sequence[ResolvedAccess], lines: tuple[str, ...], line_index: LineIndex
-) -> dict[int, Segment]:
-    """Where all texts but one are known, the rest of the output is that one's."""
-    unknown = [resolved for resolved in reading if resolved.key not in line_index.pages]
-    if len(unknown) != 1 or len(lines) > 20_000:
-        return {}
-    taken: set[int] = set()
-    text = TextLines.of(lines)
-    for resolved in reading:
-        match = line_index.match(resolved.key, text)
-        if resolved is not unknown[0] and (match is None or not match.full):
-            return {}
-        for start, end in match.places if match else ():
-            taken.update(range(start, end + 1))
-    left = [at for at in range(len(lines)) if at not in taken]
-    while left and not lines[left[0]].strip():
-        left.pop(0)
-    if not left or left[-1] - left[0] != len(left) - 1:
-        return {}
-    return {unknown[0].order: lines[left[0] : left[-1] + 1]}
-
-
-def _by_headers(reading: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> dict[int, Segment]:
-    """`head a b` prints `==> a <==` before each file."""
-    starts = [
-        (at, found["head"] or found["many"])
-        for at, line in enumerate(lines)
-        if line[:4] in _HEADS and (found := _HEADER.match(line))
-    ]
-    if not starts:
-        return {}
-    ends = [at for at, _ in starts[1:]] + [len(lines)]
-    result: dict[int, Segment] = {}
-    for (at, path), end in zip(starts, ends, strict=True):
-        resolved = _headed_by(path, reading, result)
-        if resolved is not None:
-            body = lines[at + 1 : end]
-            if lines[at].startswith("-"):
-                body = _unpadded(body)
-            elif end < len(lines) and body and not body[-1].strip():
-                body = body[:-1]
-            result[resolved.order] = body
-    return result
-
-
 def has_file_headers(lines: Sequence[str]) -> bool:
     """Whether a heading stands before each file of an output."""
-    return any(line[:4] in _HEADS and _HEADER.match(line) for line in lines)
+    return any(line[:4] in _HEADER_STARTS and _HEADER.match(line) for line in lines)
 
 
-def _unpadded(lines: Segment) -> Segment:
-    """Without the blank lines around."""
-    filled = [at for at, line in enumerate(lines) if line.strip()]
-    return lines[filled[0] : filled[-1] + 1] if filled else ()
-
-
-def _headed_by(
-    path: str, reading: Sequence[ResolvedAccess], taken: Segments
-) -> ResolvedAccess | None:
-    """The claim that a heading names best: by its path, by skill and resource, by the resource;
-    one that has lines already comes last."""
-    best: tuple[int, ResolvedAccess] | None = None
-    for resolved in reading:
-        fit = _fit(resolved, path)
-        if fit and resolved.order not in taken:
-            fit += 3
-        if fit and (best is None or fit > best[0]):
-            best = fit, resolved
-    return best[1] if best is not None else None
+def _by_headers(reads: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> Segments:
+    """`head a b` prints `==> a <==` before each file."""
+    starts = [
+        (at, header["head"] or header["many"])
+        for at, line in enumerate(lines)
+        if line[:4] in _HEADER_STARTS and (header := _HEADER.match(line))
+    ]
+    ends = [*(at for at, _ in starts[1:]), len(lines)] if starts else []
+    segments: Segments = {}
+    for (at, path), end in zip(starts, ends, strict=True):
+        fits = [
+            (fit + 3 * (read.order not in segments), -read.order, read)
+            for read in reads
+            if (fit := _fit(read, path))
+        ]
+        if not fits:
+            continue
+        body = lines[at + 1 : end]
+        if lines[at].startswith("-"):
+            body = _without_blank_ends(body)
+        elif end < len(lines) and body and not body[-1].strip():
+            body = body[:-1]
+        segments[max(fits)[2].order] = body
+    return segments
 
 
 def _fit(resolved: ResolvedAccess, path: str) -> int:
-    """How well a heading names a claim; 0 for not at all."""
+    """How well the path in a heading names an access: 3 for its path, 2 for its skill and resource,
+    1 for its resource, 0 for not at all."""
     resource, asked = resolved.location.resource, resolved.access.path
     if asked == path or asked.endswith("/" + path):
         return 3
@@ -170,77 +113,121 @@ def _fit(resolved: ResolvedAccess, path: str) -> int:
     return int(f"/{path}".endswith("/" + resource))
 
 
-def _marks(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]] | None:
-    """(position in the accesses, line) of every echoed text, in order; None if one is missing.
+def _without_blank_ends(lines: Segment) -> Segment:
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    return lines[filled[0] : filled[-1] + 1] if filled else ()
 
-    A text that stands in the output more often than it was echoed marks nothing.
+
+def _separators(accesses: Sequence[Access], lines: tuple[str, ...]) -> list[tuple[int, int]]:
+    """(position in the accesses, line) of every echoed text, in order; none if one is missing.
+
+    A text that stands in the output more often than it was echoed separates nothing.
     """
-    marks: dict[str, list[int]] = {}
-    for position, one in enumerate(accesses):
-        if one.printed and (mark := separator_line(one.printed)):
-            marks.setdefault(mark, []).append(position)
-    if not marks:
-        return None
+    echoes: dict[str, list[int]] = {}
+    for position, access in enumerate(accesses):
+        if access.printed and (text := separator_line(access.printed)):
+            echoes.setdefault(text, []).append(position)
+    if not echoes:
+        return []
     fences = _fences(lines)
     bare = ["" if at in fences else line.strip() for at, line in enumerate(lines)]
-    found: list[tuple[int, int]] = []
-    for mark, positions in marks.items():
-        places = lines_matching(mark, bare)
+    separators: list[tuple[int, int]] = []
+    for text, positions in echoes.items():
+        places = lines_matching(text, bare)
         if len(places) > len(positions):
             places = [at for at in places if at + 1 in fences]
         if len(places) == len(positions):
-            found.extend(zip(positions, places, strict=True))
-        elif places or any(accesses[one].note != UNCERTAIN for one in positions):
-            return None
-    found.sort()
-    return found if all(before[1] < after[1] for before, after in pairwise(found)) else None
+            separators.extend(zip(positions, places, strict=True))
+        elif places or any(accesses[position].note != UNCERTAIN for position in positions):
+            return []
+    separators.sort()
+    in_order = all(before[1] < after[1] for before, after in pairwise(separators))
+    return separators if in_order else []
+
+
+def _by_separators(
+    reads: Sequence[ResolvedAccess],
+    accesses: Sequence[Access],
+    lines: tuple[str, ...],
+    separators: list[tuple[int, int]],
+) -> Segments:
+    """Between two echoed texts stands the output of the commands between them."""
+    bounds = [(-1, -1), *separators, (len(accesses), len(lines))]
+    segments: Segments = {}
+    for (first, start), (last, end) in pairwise(bounds):
+        between = accesses[first + 1 : last]
+        printing = [one for one in between if _prints(one) and one.note != UNCERTAIN]
+        owners = [read for read in reads if any(read.access is one for one in printing)]
+        if len(owners) == 1 and len(printing) == 1:
+            segments[owners[0].order] = lines[start + 1 : end]
+    return segments
+
+
+def _front_matter_starts(lines: tuple[str, ...]) -> list[int]:
+    """Where the front matter of a skill begins."""
+    return [
+        at
+        for at, line in enumerate(lines[:-1])
+        if line.strip() == "---" and lines[at + 1].startswith(("name:", "description:"))
+    ]
 
 
 def _fences(lines: tuple[str, ...]) -> set[int]:
     """Lines that open or close the front matter of a skill."""
-    found = set()
-    for start in front_matter_starts(lines):
-        found.add(start)
+    fences = set()
+    for start in _front_matter_starts(lines):
         closing = (at for at in range(start + 1, len(lines)) if lines[at].strip() == "---")
-        found.update([next(closing, start)])
-    return found
+        fences |= {start, next(closing, start)}
+    return fences
 
 
-def _by_marks(
-    reading: Sequence[ResolvedAccess],
-    accesses: Sequence[Access],
-    lines: tuple[str, ...],
-    marks: list[tuple[int, int]],
-) -> dict[int, Segment]:
-    """Between two echoed texts stands the output of the commands between them."""
-    bounds = [(-1, -1), *marks, (len(accesses), len(lines))]
-    result: dict[int, Segment] = {}
-    for (first, start), (last, end) in pairwise(bounds):
-        inside = [
-            one for one in accesses[first + 1 : last] if _prints(one) and one.note != UNCERTAIN
-        ]
-        owners = [resolved for resolved in reading if any(resolved.access is one for one in inside)]
-        if len(owners) == 1 and len(inside) == 1:
-            result[owners[0].order] = lines[start + 1 : end]
-    return result
+def _is_root_from_start(resolved: ResolvedAccess) -> bool:
+    """Whether a SKILL.md is read from its first line on."""
+    ranges = resolved.access.selection.ranges
+    return resolved.location.resource == "SKILL.md" and (not ranges or ranges[0][0] == 1)
 
 
-def _by_front_matter(
-    reading: Sequence[ResolvedAccess], lines: tuple[str, ...]
-) -> dict[int, Segment]:
+def _after_other_output(
+    reads: Sequence[ResolvedAccess], accesses: Sequence[Access], lines: tuple[str, ...]
+) -> Segments:
+    """A SKILL.md printed last begins at its front matter, whatever stands before it."""
+    last = reads[-1]
+    printing = [access for access in accesses if _prints(access)]
+    if len(reads) != 1 or printing[-1] is not last.access or not _is_root_from_start(last):
+        return {}
+    starts = _front_matter_starts(lines)
+    return {last.order: lines[starts[0] :]} if len(starts) == 1 else {}
+
+
+def _by_front_matter(reads: Sequence[ResolvedAccess], lines: tuple[str, ...]) -> Segments:
     """Every SKILL.md begins with its front matter; several of them in a row part themselves."""
-    if any(name_of(resolved.location.resource) != "SKILL.md" for resolved in reading):
-        return {}
-    if any(
-        resolved.access.selection.ranges[:1] and resolved.access.selection.ranges[0][0] != 1
-        for resolved in reading
-    ):
-        return {}
-    starts = front_matter_starts(lines)
-    if len(starts) != len(reading) or starts[:1] != [0]:
+    starts = _front_matter_starts(lines)
+    if len(starts) != len(reads) or starts[:1] != [0] or not all(map(_is_root_from_start, reads)):
         return {}
     ends = [*starts[1:], len(lines)]
     return {
-        resolved.order: lines[start:end]
-        for resolved, start, end in zip(reading, starts, ends, strict=True)
+        read.order: lines[start:end] for read, start, end in zip(reads, starts, ends, strict=True)
     }
+
+
+def _by_known_texts(
+    reads: Sequence[ResolvedAccess], lines: tuple[str, ...], line_index: LineIndex
+) -> Segments:
+    """Where all texts but one are known, the rest of the output is that one's."""
+    unknown = [read for read in reads if read.key not in line_index.files]
+    if len(unknown) != 1 or len(lines) > _LONGEST_OUTPUT:
+        return {}
+    taken: set[int] = set()
+    text = TextLines.of(lines)
+    for read in reads:
+        match = line_index.match(read.key, text)
+        if read is not unknown[0] and (match is None or not match.full):
+            return {}
+        for start, end in match.places if match else ():
+            taken.update(range(start, end + 1))
+    left = [at for at in range(len(lines)) if at not in taken]
+    while left and not lines[left[0]].strip():
+        left.pop(0)
+    if not left or left[-1] - left[0] != len(left) - 1:
+        return {}
+    return {unknown[0].order: lines[left[0] : left[-1] + 1]}

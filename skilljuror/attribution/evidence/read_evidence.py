@@ -1,12 +1,12 @@
-"""What an output proves about the claims of its call: exposure, real lines, success.
+"""What an output proves about the accesses of its call: exposure, real lines, success.
 
-Two ways lead from a claim to lines. Where the resource's text is known, the content witness
+Two ways lead from an access to lines. Where the resource's text is known, the content witness
 says which lines the output shows. Where it is not, lines are counted: `sed -n 1,240p` that
 prints 74 lines printed a whole file of 74 lines.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -40,26 +40,31 @@ _FAILED = re.compile(
     r"|can't open file|Permission denied",
     re.MULTILINE,
 )
-_CUT = ("truncated", "omitted", "clipped", "elided", "output too large", "total output lines")
-_NOTICE = re.compile(
+_FAILURE_TAIL = 4000
+"""Characters at the end of an output that are searched for a failure."""
+_CUT_WORDS = ("truncated", "omitted", "clipped", "elided", "output too large", "total output lines")
+_CUT_NOTICE = re.compile(
     r"\d[\d,]{0,20} (?:tokens|characters|chars|bytes|lines) truncated ?(?:…|\.\.\.|\]|\))"
     r"|^[ \t]*[\[<(.…][^\n]{0,80}(?:truncated|omitted|clipped|elided)"
     r"|^(?:output too large|warning: truncated output|total output lines: \d)",
     re.MULTILINE | re.IGNORECASE,
 )
 """What a harness writes where it left out a part; a file that talks of truncation is none."""
-_HUSHED = re.compile(r"2>(?!&1)|&>")
+_HIDES_ERRORS = re.compile(r"2>(?!&1)|&>")
 DISAGREE = "witnesses disagree: the output does not show the text known for this file"
 """Note of a read whose text is known and not seen."""
-_EDGE = 4000
-"""Characters at the end of an output that are searched for a failure."""
+_IN_PART = "witnesses disagree: the command asks for the whole file, the output shows a part"
+_NO_ANSWER = "no answer in the log"
+_NO_TEXT = "the log holds no text of the result"
+_LONGEST_QUOTE = 120
 
 
 class ReadEvidence(Struct, frozen=True, gc=False):
-    """What one claim is found to have shown."""
+    """What one access is found to have shown."""
 
     exposed: Exposed
     lines: LineRanges | None
+    """Real lines of the file; None where they are not known."""
     ok: bool | None
     witness: Witness = "command"
     note: str = ""
@@ -76,7 +81,7 @@ def output_text(result: ToolResult | None) -> str:
 
 
 def call_succeeded(result: ToolResult | None) -> bool | None:
-    """Exit status 0 of the whole command, or what the harness says."""
+    """Exit status 0 of the whole command, or what the harness says; None where nothing does."""
     if result is None:
         return None
     if result.exit_code is not None:
@@ -84,11 +89,16 @@ def call_succeeded(result: ToolResult | None) -> bool | None:
     return result.ok
 
 
+def first_filled(lines: Iterable[str]) -> str:
+    """The first line that is not blank, shortened to a quote."""
+    return next((line.strip()[:_LONGEST_QUOTE] for line in lines if line.strip()), "")
+
+
 class CallOutput:
     """The output of a call, with what later polls brought; looked into only when asked."""
 
-    def __init__(self, result: ToolResult | None, command: str = "", more: str = "") -> None:
-        self.text = output_text(result) + more
+    def __init__(self, result: ToolResult | None, command: str = "", polled: str = "") -> None:
+        self.text = output_text(result) + polled
         self.screen = is_screen(self.text[:100])
         """The text is a picture of a terminal."""
         if self.screen:
@@ -98,28 +108,22 @@ class CallOutput:
         self.answered = result is not None
         self.refused = result is not None and result.exit_code is None and result.ok is False
         """The command was not run at all, or nobody knows how it ended: the text is a message."""
-        self._lines: tuple[str, ...] | None = None
-        self._lined: TextLines | None = None
 
-    @property
+    @cached_property
     def lines(self) -> tuple[str, ...]:
         """The lines of the text."""
-        if self._lines is None:
-            self._lines = tuple(self.text.splitlines())
-        return self._lines
+        return tuple(self.text.splitlines())
 
-    @property
-    def lined(self) -> TextLines:
+    @cached_property
+    def text_lines(self) -> TextLines:
         """The lines, ready to be compared."""
-        if self._lined is None:
-            self._lined = TextLines.of(self.lines)
-        return self._lined
+        return TextLines.of(self.lines)
 
     @cached_property
     def cut(self) -> bool:
         """Whether the harness says that it left out a part."""
         text = f"{self._head}\n{self.text}".lower()
-        return any(mark in text for mark in _CUT) and bool(_NOTICE.search(text))
+        return any(word in text for word in _CUT_WORDS) and bool(_CUT_NOTICE.search(text))
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""
@@ -132,100 +136,79 @@ def evidence_of_read(
     line_index: LineIndex,
     segment: Sequence[str] | None,
     *,
-    trusted: bool = False,
     foreign: bool = False,
 ) -> ReadEvidence:
-    """What a read shows. `segment` is the part of the output that is surely this claim's alone;
-    `trusted` says that the texts are those of a manifest, `foreign` that it has no such file."""
-    error = failure_of(resolved, output) if output.answered else None
+    """What a read by a command shows. `segment` is the part of the output that is surely this
+    access's alone; `foreign` says that the manifest has no such file."""
+    access = resolved.access
+    if not output.answered:
+        return ReadEvidence("none", None, ok=None, note=_NO_ANSWER)
+    error = failure_of(resolved, output)
     if error:
         return ReadEvidence("none", None, ok=False, note=error)
-    if not output.answered:
-        return ReadEvidence("none", None, ok=None, note="no answer in the log")
-    match = line_index.match(resolved.key, output.lined)
-    if match and _enough(match, line_index, resolved):
-        shown = _by_content(resolved, match, output, line_index)
-        return (
-            shown if segment is None else _widened(shown, resolved.access.selection, len(segment))
-        )
-    if not resolved.access.shown:
-        return ReadEvidence("none", None, ok=output.ok, note=resolved.access.note)
+    file = line_index.files.get(resolved.key)
+    match = line_index.match(resolved.key, output.text_lines)
+    if file and match and (match.distinctive or match.lines >= min(2, file.filled)):
+        evidence = _by_content(access, match, output, file)
+        return evidence if segment is None else _widened(evidence, access.selection, len(segment))
+    if not access.shown:
+        return ReadEvidence("none", None, ok=output.ok, note=access.note)
     if segment is None and foreign:
         return ReadEvidence("none", None, output.ok, note="no file of the bundle")
-    counted = _by_count(resolved.access, output, segment)
-    if (
-        resolved.key in line_index.pages
-        and counted.exposed != "none"
-        and line_index.pages[resolved.key].filled
-    ):
+    counted = _by_count(access, output, segment)
+    if file and file.filled and counted.exposed != "none":
         failed = output.ok is False
-        unseen = failed or (
-            trusted and resolved.access.glob and _would_show(resolved.access, output)
-        )
-        exposed: Exposed = "none" if unseen else counted.exposed
+        exposed: Exposed = "none" if failed else counted.exposed
         return ReadEvidence(exposed, None, counted.ok and not failed, note=DISAGREE)
     return counted
-
-
-def _would_show(access: Access, output: CallOutput) -> bool:
-    """Whether an output would show something of a file if that had been printed."""
-    return not (output.cut or output.screen or access.selection.by_content)
 
 
 def failure_of(resolved: ResolvedAccess, output: CallOutput) -> str | None:
     """What says that the file was not opened, or that nothing of the call worked."""
     program = name_of(resolved.access.text.partition(" ")[0])
-    lines = output.lines
-    found = output.error_for(resolved.access.path)
-    if not found and "not found" in output.text:
-        found = command_not_found_line(lines[:400], program)
-    if found or output.ok is not False:
-        return found
-    code = traceback_line(lines) if resolved.access.via == "python" else None
-    return code or only_error_messages(lines, program)
-
-
-def _enough(match: ContentMatch, line_index: LineIndex, resolved: ResolvedAccess) -> bool:
-    page = line_index.pages[resolved.key]
-    return match.distinctive > 0 or match.lines >= min(2, page.filled)
+    error = output.error_for(resolved.access.path)
+    if not error and "not found" in output.text:
+        error = command_not_found_line(output.lines[:400], program)
+    if error or output.ok is not False:
+        return error
+    failed = traceback_line(output.lines) if resolved.access.via == "python" else None
+    return failed or only_error_messages(output.lines, program)
 
 
 def _by_content(
-    resolved: ResolvedAccess, match: ContentMatch, output: CallOutput, line_index: LineIndex
+    access: Access, match: ContentMatch, output: CallOutput, file: IndexedFile
 ) -> ReadEvidence:
-    selection = resolved.access.selection
-    note = ""
-    page = line_index.pages[resolved.key]
-    if selection.cut:
-        match = replace(match, ranges=_with_broken_line(match, page, output))
-    whole = match.full or _reaches(match, len(page.lines))
-    if resolved.access.shown and selection.whole and not whole and not output.cut:
-        note = "witnesses disagree: the command asks for the whole file, the output shows a part"
+    """What the text of an output proves, where the text of the file is known."""
+    if access.selection.cut:
+        match = replace(match, ranges=_with_broken_line(match, file, output))
+    ranges, total = match.ranges, len(file.lines)
+    whole = match.full or (len(ranges) == 1 and ranges[0][0] <= 1 and ranges[0][1] >= total)
+    partly = access.shown and access.selection.whole and not whole and not output.cut
     exposed: Exposed = "full" if whole else "partial"
-    size = page.size(match.ranges)
-    lines = ((1, len(page.lines)),) if whole and match.ranges[0][0] == 1 else match.ranges
-    return ReadEvidence(exposed, lines, True, "both", note, match.first[:120], size)
+    lines = ((1, total),) if whole and ranges[0][0] == 1 else ranges
+    note, quote = _IN_PART if partly else "", match.first[:_LONGEST_QUOTE]
+    return ReadEvidence(exposed, lines, True, "both", note, quote, file.size(ranges))
 
 
-def _widened(shown: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
+def _widened(evidence: ReadEvidence, selection: LineSelection, count: int) -> ReadEvidence:
     """The blank lines at the ends of a part, which only counting sees."""
     _, counted = _counted(selection, count)
-    if shown.exposed == "full" or selection.cut or not counted or not shown.lines:
-        return shown
-    if len(counted) == len(shown.lines) == 1:
-        (first, last), (start, end) = counted[0], shown.lines[0]
+    if evidence.exposed == "full" or selection.cut or not counted or not evidence.lines:
+        return evidence
+    if len(counted) == len(evidence.lines) == 1:
+        (first, last), (start, end) = counted[0], evidence.lines[0]
         if first <= start <= first + 2 and last - 2 <= end <= last:
-            return replace(shown, lines=counted)
-    return shown
+            return replace(evidence, lines=counted)
+    return evidence
 
 
-def _with_broken_line(match: ContentMatch, page: IndexedFile, output: CallOutput) -> LineRanges:
+def _with_broken_line(match: ContentMatch, file: IndexedFile, output: CallOutput) -> LineRanges:
     """`head -c` ends inside a line: its beginning was shown too."""
     last = match.ranges[-1][1]
     at = max(end for _, end in match.places) + 1
-    if last >= len(page.lines) or at >= len(output.lines):
+    if last >= len(file.lines) or at >= len(output.lines):
         return match.ranges
-    wanted, broken = page.lines[last], output.lines[at].strip()
+    wanted, broken = file.lines[last], output.lines[at].strip()
     if not broken or not (wanted.startswith(broken) or wanted[:8] == broken[:8]):
         return match.ranges
     return (*match.ranges[:-1], (match.ranges[-1][0], last + 1))
@@ -236,76 +219,61 @@ def evidence_of_run(resolved: ResolvedAccess, output: CallOutput) -> ReadEvidenc
     note = resolved.access.note
     if output.ok is None and output.text.strip():
         judged = "no exit status in the log: judged by the output"
-        ok = not _FAILED.search(output.text[-_EDGE:])
+        ok = not _FAILED.search(output.text[-_FAILURE_TAIL:])
         return ReadEvidence("none", None, ok, note=f"{note}; {judged}" if note else judged)
     return ReadEvidence("none", None, output.ok, note=note)
 
 
-def _reaches(match: ContentMatch, total: int) -> bool:
-    """Whether a single range covers the file from its first to its last line."""
-    return len(match.ranges) == 1 and match.ranges[0][0] <= 1 and match.ranges[0][1] >= total
-
-
 def _by_count(access: Access, output: CallOutput, segment: Sequence[str] | None) -> ReadEvidence:
+    """What the number of lines tells, where the text of the file is not known."""
     selection = access.selection
     if not output.text.strip():
         return _silent(access, output)
     if output.refused:
-        return ReadEvidence("none", None, False, note=output.text.strip()[:120])
+        return ReadEvidence("none", None, False, note=output.text.strip()[:_LONGEST_QUOTE])
     if segment is None:
         return _shared(selection, output)
-    count = len(segment)
-    quote = next((line.strip()[:120] for line in segment if line.strip()), "")
-    size = sum(utf8_size(line) + 1 for line in segment)
-    if not count:
+    if not segment:
         return ReadEvidence("none", None, output.ok)
-    exposed, lines = _counted(selection, count)
-    if output.cut:
-        exposed, lines = "partial", None
-    return ReadEvidence(exposed, lines, True, quote=quote, size=size)
+    exposed, lines = _counted(selection, len(segment), cut=output.cut)
+    size = sum(utf8_size(line) + 1 for line in segment)
+    return ReadEvidence(exposed, lines, True, quote=first_filled(segment), size=size)
 
 
 def _silent(access: Access, output: CallOutput) -> ReadEvidence:
     """Nothing printed: a log that drops the text still says that the read succeeded, unless the
     command hid its complaints."""
-    selection = access.selection
-    first = selection.ranges[:1] and selection.ranges[0][0] == 1 and not selection.by_content
-    if output.ok and first and not _HUSHED.search(access.text):
-        exposed: Exposed = "full" if selection.whole else "partial"
-        return ReadEvidence(exposed, None, True, note="the log holds no text of the result")
+    asked = access.selection
+    from_start = asked.ranges[:1] and asked.ranges[0][0] == 1 and not asked.by_content
+    if output.ok and from_start and not _HIDES_ERRORS.search(access.text):
+        exposed: Exposed = "full" if asked.whole else "partial"
+        return ReadEvidence(exposed, None, True, note=_NO_TEXT)
     return ReadEvidence("none", None, output.ok)
 
 
-def _shared(selection: LineSelection, output: CallOutput) -> ReadEvidence:
+def _shared(asked: LineSelection, output: CallOutput) -> ReadEvidence:
     """The output belongs to several commands: only what the total length allows is said."""
-    whole = selection.whole
-    if (
-        not whole
-        and len(selection.ranges) == 1
-        and selection.ranges[0][0] == 1
-        and not selection.by_content
-    ):
-        end = selection.ranges[0][1]
-        whole = selection.last is None and end is not None and len(output.lines) < end
+    whole = asked.whole
+    if not whole and len(asked.ranges) == 1 and asked.ranges[0][0] == 1 and not asked.by_content:
+        end = asked.ranges[0][1]
+        whole = asked.last is None and end is not None and len(output.lines) < end
     exposed: Exposed = "full" if whole and not output.cut else "partial"
-    return ReadEvidence(
-        exposed, None, True if output.ok is None else output.ok or bool(output.text)
-    )
+    return ReadEvidence(exposed, None, True if output.ok is None else output.ok or bool(output.text))  # fmt: skip
 
 
-def _counted(selection: LineSelection, count: int) -> tuple[Exposed, LineRanges | None]:
-    """Exposure and lines from the number of lines printed."""
-    if selection.by_content:
+def _counted(asked: LineSelection, count: int, *, cut: bool = False) -> tuple[Exposed, LineRanges | None]:  # fmt: skip
+    """Exposure and lines from the number of lines printed; `cut` says that some were left out."""
+    if cut or asked.by_content:
         return "partial", None
-    if selection.last is not None:
-        whole = selection.ranges == ((1, None),) and count < selection.last
+    if asked.last is not None:
+        whole = asked.ranges == ((1, None),) and count < asked.last
         return ("full", ((1, count),)) if whole else ("partial", None)
-    if len(selection.ranges) != 1:
-        asked = tuple((a, b) for a, b in selection.ranges if b is not None)
-        total = sum(b - a + 1 for a, b in asked)
-        return "partial", asked if total == count and len(asked) == len(selection.ranges) else None
-    start, end = selection.ranges[0]
-    if selection.cut:
+    if len(asked.ranges) != 1:
+        ranges = tuple((first, last) for first, last in asked.ranges if last is not None)
+        total = sum(last - first + 1 for first, last in ranges)
+        return "partial", ranges if total == count and len(ranges) == len(asked.ranges) else None
+    start, end = asked.ranges[0]
+    if asked.cut:
         return "partial", ((start, start + count - 1),)
     if end is None or count < end - start + 1:
         exposed: Exposed = "full" if start == 1 else "partial"
@@ -318,70 +286,46 @@ def evidence_of_tool_read(
 ) -> ReadEvidence:
     """What a file tool shows: the tool itself says which lines, else the text does where it is
     `trusted` (a manifest's, not one learned from an earlier state of the file)."""
-    result = call.result
+    result, asked = call.result, resolved.access.selection
     if result is None:
-        return ReadEvidence("none", None, None, note="no answer in the log")
+        return ReadEvidence("none", None, None, note=_NO_ANSWER)
     output = CallOutput(result)
-    refused = _refused(result, output)
-    if refused is not None:
-        return ReadEvidence("none", None, ok=False, note=refused)
+    refusal = _refusal(result, output)
+    if refusal is not None:
+        return ReadEvidence("none", None, ok=False, note=refusal)
     if not output.text:
-        return _dropped(result, resolved.access.selection)
-    return _tool_lines(result, output, resolved, line_index, trusted=trusted)
+        if not result.ok:
+            return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
+        return ReadEvidence("full" if asked.whole else "partial", None, ok=True, note=_NO_TEXT)
+    match = line_index.match(resolved.key, output.text_lines)
+    lines: LineRanges | None
+    if result.first_line is not None:
+        exposed, lines = _numbered(result, len(output.lines), asked)
+    elif match and (trusted or match.full or not asked.whole or output.cut):
+        return _by_content(resolved.access, match, output, line_index.files[resolved.key])
+    else:
+        exposed, lines = _counted(asked, len(output.lines), cut=output.cut)
+    witness: Witness = "both" if match else "command"
+    quote, size = first_filled(output.lines), utf8_size(output.text)
+    return ReadEvidence(exposed, lines, True, witness, quote=quote, size=size)
 
 
-def _refused(result: ToolResult, output: CallOutput) -> str | None:
+def _refusal(result: ToolResult, output: CallOutput) -> str | None:
     """Why a tool gave no content; None where it gave some."""
     if result.unchanged:
         return "the harness said the file is unchanged"
     short = len(output.lines) <= 3
     if result.ok is False or (result.ok is None and short and says_file_missing(output.text[:500])):
-        return result.text.strip()[:120]
+        return result.text.strip()[:_LONGEST_QUOTE]
     return None
 
 
-def _dropped(result: ToolResult, selection: LineSelection) -> ReadEvidence:
-    """An answer without a text: the status tells what was shown, where there is one."""
-    if not result.ok:
-        return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
-    exposed: Exposed = "full" if selection.whole else "partial"
-    return ReadEvidence(exposed, None, ok=True, note="the log holds no text of the result")
-
-
-def _tool_lines(
-    result: ToolResult,
-    output: CallOutput,
-    resolved: ResolvedAccess,
-    line_index: LineIndex,
-    *,
-    trusted: bool,
-) -> ReadEvidence:
-    selection, count = resolved.access.selection, len(output.lines)
-    match = line_index.match(resolved.key, output.lined)
-    quote = next((line.strip()[:120] for line in output.lines if line.strip()), "")
-    size = utf8_size(output.text)
-    shown = ReadEvidence("full", None, True, "both" if match else "command", quote=quote, size=size)
-    if result.first_line is not None:
-        return _told(result, count, selection, shown)
-    if match and (trusted or match.full or not selection.whole or output.cut):
-        return _by_content(resolved, match, output, line_index)
-    exposed, lines = _counted(selection, count)
-    if output.cut:
-        exposed, lines = "partial", None
-    return replace(shown, exposed=exposed, lines=lines)
-
-
-def _told(
-    result: ToolResult, count: int, selection: LineSelection, shown: ReadEvidence
-) -> ReadEvidence:
-    """Lines from the numbers that the tool printed."""
+def _numbered(result: ToolResult, count: int, asked: LineSelection) -> tuple[Exposed, LineRanges]:
+    """Exposure and lines from the numbers that the tool printed."""
     first = result.first_line or 1
-    last = first + max(count, 1) - 1
-    total = result.total_lines
-    asked = selection.ranges[0][1] if selection.ranges else None
-    whole = first <= 1 and (
-        last >= total - 1 if total is not None else asked is None or last < asked
-    )
+    last, total = first + max(count, 1) - 1, result.total_lines
+    end = asked.ranges[0][1] if asked.ranges else None
+    to_end = last >= total - 1 if total is not None else end is None or last < end
     if total:
         last = min(last, total)
-    return replace(shown, exposed="full" if whole else "partial", lines=((first, last),))
+    return "full" if first <= 1 and to_end else "partial", ((first, last),)

@@ -1,12 +1,16 @@
 """Outputs that are a picture of a terminal: prompts, echoed commands, empty rows at the end."""
 
-HEADERS = ("New Terminal Output:", "Current Terminal Screen:", "Current terminal state:")
+_SCREEN_STARTS = (
+    "New Terminal Output:", "Current Terminal Screen:", "Current terminal state:",
+)  # fmt: skip
 _PROMPT_ENDS = ("# ", "$ ", "% ", "> ")
+_ECHOED = 60
+"""Characters of a command that its echo shows; the screen's width breaks a long one."""
 
 
 def is_screen(text: str) -> bool:
     """Whether an output is a picture of a terminal."""
-    return text.lstrip().startswith(HEADERS)
+    return text.lstrip().startswith(_SCREEN_STARTS)
 
 
 def screen_output(text: str, command: str) -> str:
@@ -14,27 +18,19 @@ def screen_output(text: str, command: str) -> str:
     lines = text.strip().split("\n")[1:]
     while lines and not lines[-1].strip():
         lines.pop()
-    first = command.strip().split("\n")[0].rstrip()
-    at = next((n for n, line in enumerate(lines) if first and _echoes(line, first)), None)
-    if at is None:
+    typed = command.strip().split("\n")[0].rstrip()[:_ECHOED]
+    echo = next((n for n, line in enumerate(lines) if typed and _is_echo(line, typed)), None)
+    if echo is None:
         return "\n".join(lines)
-    prompt = _prompt(lines[at], first)
-    shown = lines[at + 1 :]
-    end = next(
-        (n for n, line in enumerate(shown) if prompt and _is_prompt(line, prompt)), len(shown)
-    )
-    return "\n".join(shown[:end])
+    prompt = lines[echo].partition(typed)[0].rstrip()
+    printed = lines[echo + 1 :]
+    for at, line in enumerate(printed):
+        if prompt and (line.rstrip() == prompt or line.startswith(prompt + " ")):
+            return "\n".join(printed[:at])
+    return "\n".join(printed)
 
 
-def _echoes(line: str, command: str) -> bool:
-    """A line with the command after a prompt; a long command is broken by the screen's width."""
-    head, found, _ = line.partition(command[:60])
-    return bool(found) and (not head or head.endswith(_PROMPT_ENDS))
-
-
-def _prompt(line: str, command: str) -> str:
-    return line.partition(command[:60])[0].rstrip()
-
-
-def _is_prompt(line: str, prompt: str) -> bool:
-    return line.rstrip() == prompt or line.startswith(prompt + " ")
+def _is_echo(line: str, typed: str) -> bool:
+    """Whether a line is a command after a prompt."""
+    prompt, echoed, _ = line.partition(typed)
+    return bool(echoed) and (not prompt or prompt.endswith(_PROMPT_ENDS))

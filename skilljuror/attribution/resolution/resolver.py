@@ -58,11 +58,11 @@ class AccessResolver(Struct):
     home: str | None
     copies: FileCopies
     keeps_folder: bool = False
-    """The agent's shell lives on between calls, and its folder with it."""
+    """Each agent has one shell that lives on between calls, and its folder with it."""
     scripts: dict[str, list[ResolvedAccess]] = field(default_factory=dict)
     """Path of a script that the agent wrote -> what it touches when it runs."""
     shell_folders: dict[str, str] = field(default_factory=dict)
-    """Agent -> the folder inside a bundle to which its shell has moved."""
+    """Shell that lives on between calls -> the folder inside a bundle to which it has moved."""
     inside: dict[str, bool] = field(default_factory=dict)
     """Folder -> whether it lies in a bundle, as far as asked."""
     last_glob: tuple[str, str, tuple[str, ...]] = ("", "", ())
@@ -96,11 +96,15 @@ class AccessResolver(Struct):
     # From a call to its accesses.
 
     def _accesses(self, call: ToolCall, agent: str) -> list[Access]:
-        if call.action in {"shell", "python"}:
-            return self._command(call, agent)
+        if call.action == "shell":
+            shell = agent if self.keeps_folder and not call.workdir else None
+            return self._commands(call.command or "", call, shell)
+        if call.action == "python":
+            text, folder = (call.command or "")[:MAX_COMMAND], self._folder(call)
+            relevant = self._relevant(text, folder)
+            return python_accesses(text, folder, self.home, echoes=True) if relevant else []
         if call.action == "poll":
-            text = typed_text(call)
-            return self._shell(text, self._folder(call)) if self._relevant(text, None) else []
+            return self._commands(typed_text(call), call, f"{agent} {call.command}")
         patch = call.written or str(call.arguments.get("input", ""))
         if call.action in {"edit", "other"} and "*** Begin Patch" in patch:
             return patch_accesses(patch, call.workdir or self.cwd)
@@ -108,31 +112,34 @@ class AccessResolver(Struct):
             return self._file_tool(call)
         return self._unknown_tool(call) if call.action == "other" else []
 
-    def _command(self, call: ToolCall, agent: str) -> list[Access]:
-        """What a command or a Python text touches; nothing where neither it nor its folder has to
-        do with a skill."""
-        text = with_forward_slashes((call.command or "")[:MAX_COMMAND])
-        folder = self._folder(call) if call.workdir else self.shell_folders.get(agent, self.cwd)
-        if not self._relevant(text, folder):
+    def _commands(self, text: str, call: ToolCall, shell: str | None) -> list[Access]:
+        """What a shell text touches; nothing where neither it nor its folder has to do with a skill.
+
+        `shell` is the key of the shell that it is typed into, where that one lives on.
+        """
+        text = with_forward_slashes(text[:MAX_COMMAND])
+        folder = self._folder(call)
+        if shell is not None:
+            folder = self.shell_folders.get(shell, folder)
+        if not text or not self._relevant(text, folder):
             return []
-        if call.action == "python":
-            return python_accesses(text, folder, self.home, echoes=True)
-        return self._shell(text, folder, agent)
+        accesses, end = self._shell_accesses(text, folder)
+        if shell is not None:
+            self._keep_folder(shell, end)
+        return accesses
 
-    def _shell(self, text: str, folder: str | None, agent: str | None = None) -> list[Access]:
-        """What a shell text touches; with an agent, the folder where its shell ends is kept."""
-        environment = Environment(folder, self.home)
-        commands = ShellReader(environment).read(text)
-        if agent is not None:
-            self._keep_folder(agent, environment.cwd)
-        return command_accesses(list(unwrap(commands, self.home)), self.home)
-
-    def _keep_folder(self, agent: str, folder: str | None) -> None:
+    def _keep_folder(self, shell: str, folder: str | None) -> None:
         """Remember a `cd` into a bundle; elsewhere the log's own folder is the better guide."""
-        if folder is not None and self.keeps_folder and self._is_inside(folder):
-            self.shell_folders[agent] = folder
+        if folder is not None and self._is_inside(folder):
+            self.shell_folders[shell] = folder
         else:
-            self.shell_folders.pop(agent, None)
+            self.shell_folders.pop(shell, None)
+
+    def _shell_accesses(self, text: str, folder: str | None) -> tuple[list[Access], str | None]:
+        """What a shell text touches, and the folder where its shell ends."""
+        environment = Environment(folder, self.home)
+        commands = list(unwrap(ShellReader(environment).read(text), self.home))
+        return command_accesses(commands, self.home), environment.cwd
 
     def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
@@ -141,8 +148,6 @@ class AccessResolver(Struct):
 
     def _relevant(self, text: str, folder: str | None) -> bool:
         """Whether a text may name a resource, a copy, or a script that touches one."""
-        if not text:
-            return False
         if self.catalog.named_in(text) or (folder and self._is_inside(folder)):
             return True
         if any(name in text for name in self.copies.names()):
@@ -317,7 +322,7 @@ class AccessResolver(Struct):
     def _accesses_of_script(self, text: str, path: str) -> list[Access]:
         ending = path.rpartition(".")[2]
         if ending in {"sh", "bash"}:
-            return self._shell(text, self.cwd)
+            return self._shell_accesses(text, self.cwd)[0]
         if ending == "py":
             return accesses_of_script(text, path, self.home)
         return []

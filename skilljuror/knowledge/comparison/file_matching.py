@@ -30,17 +30,19 @@ def pair_files(old: Sequence[Unit], new: Sequence[Unit]) -> FilePairs:
     left, right = list(old), list(new)
     before, after = {_path(unit) for unit in old}, {_path(unit) for unit in new}
 
-    def moved(a: Unit, b: Unit) -> bool:
+    def may_have_moved(a: Unit, b: Unit) -> bool:
         """Whether one path became the other: of two that both sides hold, neither did."""
         return _fits(a, b) and not (_path(a) in after and _path(b) in before)
 
-    same, left, right = _taken(left, right, lambda unit: unit.text)
-    found, left, right = _taken(left, right, lambda unit: (_digest(unit), _name(unit)), moved)
-    changed, left, right = _taken(left, right, _path)
-    moved_too, left, right = _taken(left, right, _name, _fits)
-    renamed, left, right = _taken(left, right, _digest)
-    altered = _altered(changed + moved_too, "content") + _altered(renamed, "renamed")
-    return FilePairs(same + found, altered, left, right)
+    same, left, right = _pair_by(left, right, lambda unit: unit.text)
+    moved_same, left, right = _pair_by(
+        left, right, lambda unit: (_digest(unit), _name(unit)), may_have_moved
+    )
+    changed, left, right = _pair_by(left, right, _path)
+    moved_changed, left, right = _pair_by(left, right, _name, _fits)
+    renamed, left, right = _pair_by(left, right, _digest)
+    altered = _altered(changed + moved_changed, "content") + _altered(renamed, "renamed")
+    return FilePairs(same + moved_same, altered, left, right)
 
 
 def _altered(pairs: list[tuple[Unit, Unit]], change: ChangeKind) -> list[UnitPair]:
@@ -50,7 +52,7 @@ def _altered(pairs: list[tuple[Unit, Unit]], change: ChangeKind) -> list[UnitPai
 _Pairs = list[tuple[Unit, Unit]]
 
 
-def _taken(
+def _pair_by(
     left: Sequence[Unit],
     right: Sequence[Unit],
     key: Callable[[Unit], Hashable],
@@ -90,7 +92,7 @@ def _fits(a: Unit, b: Unit) -> bool:
     return is_tail(_path(a), _path(b))
 
 
-def is_tail(one: str, two: str) -> bool:
+def is_tail(path: str, other: str) -> bool:
     """Whether one of two paths is the other without leading folders."""
-    first, second = f"/{one}", f"/{two}"
+    first, second = f"/{path}", f"/{other}"
     return first.endswith(second) or second.endswith(first)

@@ -6,11 +6,10 @@ names, in a line of the parent that mentions that file, or in a heading or name 
 """
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
@@ -18,8 +17,8 @@ from skilljuror.knowledge.comparison.unit_matching import UnitMatching
 from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_heading
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import anchors
-from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW as TRIGGER_ROW
-from skilljuror.knowledge.plans.trigger_sentences import trigger_in, trigger_problem
+from skilljuror.knowledge.markdown.text_file import JoinedTexts
+from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.normalised_text import all_paths, without_local_target
 from skilljuror.models.bundle import Bundle
@@ -31,10 +30,10 @@ LEAST_CUT = 6
 """Words that a heading keeps at least where it was cut to serve as a title."""
 MOST_CUT = 60
 """The same at most: a title has far fewer characters than so many words take."""
-_UNREAD = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
+_UNSHOWN = re.compile(r"</?[A-Za-z][^<>]*>|(?<=\])\([^()]*\)")
 _MARKS = re.compile(r"[*_`~\\-]+")
 _COUNT = re.compile(r"(?<=\()\d+ files(?=:)")
-_NAMING = CONTENT_KINDS | {"link"}
+_NAMING_KINDS = CONTENT_KINDS | {"link"}
 _WEIGHTY = ("num:", "cmp:", "mod:")
 """Tokens a row may not make up; the words of paths and code spans are compared as words."""
 _HOLE = re.compile(r"\{[a-z]+\}")
@@ -43,7 +42,7 @@ _COUNTED_ROWS = frozenset(name for name, line in TEMPLATES.items() if "{count}" 
 
 
 class GeneratedLineProvenance:
-    """What a generated line of one pair may be made of, looked up once."""
+    """Tells of the added lines of one pair which were generated, and from what of the parent."""
 
     def __init__(
         self,
@@ -52,11 +51,11 @@ class GeneratedLineProvenance:
         matching: UnitMatching,
     ) -> None:
         self._parent, self._variant = pair
-        self._units, self._made = units
+        self._parent_units, self._variant_units = units
         self._matching = matching
 
     def template(self, unit: Unit) -> str | None:
-        """The template that made `unit`, an added unit; None when an author wrote it."""
+        """The template that generated an added unit; None when an author wrote it."""
         if unit.kind == "field":
             return self._field(unit)
         if unit.generated == TRIGGER_ROW:
@@ -71,13 +70,14 @@ class GeneratedLineProvenance:
         copied = unit.kind == "statement" and without_local_target(unit.text) in self._definitions
         return "definition" if copied else None
 
-    def is_made_heading(self, text: str, home: str) -> bool:
-        """Whether a heading was put above text that stood below `home`: fixed words, no heading
-        of the parent at all, or a name above text that had no heading. The table of files is
-        no home for anything else."""
-        name = template_of_heading(text)
-        made = name != "routing" and (name is not None or text not in self._headings)
-        return made or (not home and _words(text) in self._names)
+    def is_generated_heading(self, new_heading: str, old_heading: str) -> bool:
+        """Whether a heading was put above text that stood below another one: fixed words, no
+        heading of the parent at all, or a name above text that had no heading. Nothing but rows
+        belongs below the heading of the routing table."""
+        template = template_of_heading(new_heading)
+        fixed = template is not None or new_heading not in self._headings
+        named = not old_heading and _words(new_heading) in self._names
+        return named or (fixed and template != "routing")
 
     def _is_title(self, unit: Unit) -> bool:
         """Whether a heading is nothing but names and headings of the parent, one or several."""
@@ -85,7 +85,11 @@ class GeneratedLineProvenance:
         ends = {0}
         for start in range(len(words)):
             if start in ends:
-                ends |= {start + len(t) for t in self._titles if words[start : start + len(t)] == t}
+                ends |= {
+                    start + len(title)
+                    for title in self._titles
+                    if words[start : start + len(title)] == title
+                }
         return bool(words) and len(words) in ends
 
     def _is_listed(self, unit: Unit) -> bool:
@@ -102,72 +106,78 @@ class GeneratedLineProvenance:
         if description is None or not set(critical_tokens(description)) <= self._criticals:
             return None
         words = _words(description)
-        joints = sum(pair not in self._neighbours for pair in pairwise(words))
-        return "field-description" if joints < max(1, len(self._parent.skills)) else None
+        cuts = sum(pair not in self._neighbours for pair in pairwise(words))
+        return "field-description" if cuts < max(1, len(self._parent.skills)) else None
 
     def _row(self, unit: Unit) -> bool:
         """Whether a routing row says only what the file it names, or a mention of it, says."""
-        found = _TARGET.match(unit.text)
-        if not found:
+        match = _TARGET.match(unit.text)
+        if not match:
             return False
-        target = found[1] or found[2]
-        told = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
-        weighty = {token for token in critical_tokens(told) if token.startswith(_WEIGHTY)}
-        strange = set(_words(told)) - _ROW_WORDS - self._titled[0]
-        weighty -= self._titled[1]
+        target = match[1] or match[2]
+        text_only = _COUNT.sub("", unit.text) if unit.generated in _COUNTED_ROWS else unit.text
+        weighty = {token for token in critical_tokens(text_only) if token.startswith(_WEIGHTY)}
+        strange = set(_words(text_only)) - _ROW_WORDS - self._heading_vocabulary[0]
+        weighty -= self._heading_vocabulary[1]
         for text in (target, *self._texts_of(unit.file, target), *self._mentions(target)):
-            strange -= _read(text)
+            strange -= _words_shown(text)
             weighty -= set(critical_tokens(text)) if weighty else set()
         return not (strange or weighty)
 
     def _trigger(self, unit: Unit) -> bool:
         """Whether a row's trigger demands nothing that the file it names does not say."""
-        target, told = _TARGET.match(unit.text), trigger_in(unit.text)
-        if not target or not told:
+        target, trigger = _TARGET.match(unit.text), trigger_in(unit.text)
+        if not target or not trigger:
             return False
         path = normpath(join(dirname(unit.file), target[1] or target[2]))
         return path in self._variant.files and not trigger_problem(
-            *told, self._by_file.get(path, ())
+            *trigger, self._by_file.get(path, ())
         )
 
     def _texts_of(self, file: str, target: str) -> list[str]:
+        """What the file, or the files of the folder, says that a row of `file` names."""
         path = normpath(join(dirname(file), target))
-        inside = [text for name, text in self._by_file.items() if name.startswith(f"{path}/")]
-        return self._by_file.get(path, []) + [text for texts in inside for text in texts]
+        below = [text for name, text in self._by_file.items() if name.startswith(f"{path}/")]
+        return self._by_file.get(path, []) + [text for texts in below for text in texts]
 
     def _mentions(self, target: str) -> list[str]:
         """Units of the parent that share a line with a mention of the target, or a link to it; and
         the words before a colon that lead to it. A page may have been a skill inside a skill."""
         name = PurePosixPath(target).name.lower()
         inner = f"{PurePosixPath(name).stem}/skill.md"
-        found = [
-            unit for told in (name, inner) for unit in self._naming.units(told, anchors([told])[0])
+        units = [
+            unit
+            for spelling in (name, inner)
+            for unit in self._file_mentions.units(spelling, anchors([spelling])[0])
         ]
-        lines = {(unit.file, n) for unit in found for n in range(unit.start, unit.end + 1)}
-        told = {text for place in lines for text in self._by_line[place]}
-        before = {(file, number - 1) for file, number in lines}
-        leads = (text for place in before for text in self._by_line[place])
-        return sorted(told | {text for text in leads if text.endswith(":")})
+        lines = {(unit.file, n) for unit in units for n in range(unit.start, unit.end + 1)}
+        texts = {text for line in lines for text in self._by_line[line]}
+        lines_above = {(file, number - 1) for file, number in lines}
+        texts_above = (text for line in lines_above for text in self._by_line[line])
+        return sorted(texts | {text for text in texts_above if text.endswith(":")})
 
     @cached_property
-    def _naming(self) -> "_Naming":
-        return _Naming(unit for unit in self._units if unit.kind in _NAMING)
+    def _file_mentions(self) -> "_FileMentions":
+        return _FileMentions(unit for unit in self._parent_units if unit.kind in _NAMING_KINDS)
 
     @cached_property
     def _by_line(self) -> dict[tuple[str, int], list[str]]:
+        """(file, line) of the parent -> texts of the units on it."""
         texts: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for unit in self._units:
+        for unit in self._parent_units:
             for number in range(unit.start, unit.end + 1 if unit.kind in CONTENT_KINDS else 0):
                 texts[unit.file, number].append(unit.text)
         return texts
 
     @cached_property
     def _by_file(self) -> dict[str, list[str]]:
+        """File of the variant -> what it says, what its texts said in the parent, and the names of
+        the files below it where it is a folder."""
         texts: dict[str, list[str]] = defaultdict(list)
-        for unit in self._made:
+        for unit in self._variant_units:
             texts[unit.file].append(unit.text)
-        for told in self._matching.alike:
-            texts[told.after.file].append(told.before.text)
+        for pair in self._matching.alike:
+            texts[pair.after.file].append(pair.before.text)
         for path in self._variant.files:
             for folder in PurePosixPath(path).parents:
                 texts[f"{folder}/{PurePosixPath(path).name}"].append(PurePosixPath(path).name)
@@ -175,27 +185,30 @@ class GeneratedLineProvenance:
 
     @cached_property
     def _headings(self) -> frozenset[str]:
-        return frozenset(unit.text for unit in self._units if unit.kind == "heading")
+        return frozenset(unit.text for unit in self._parent_units if unit.kind == "heading")
 
     @cached_property
-    def _titled(self) -> tuple[frozenset[str], frozenset[str]]:
+    def _heading_vocabulary(self) -> tuple[frozenset[str], frozenset[str]]:
         """Words and critical tokens of all headings of the parent."""
-        words = frozenset(word for text in self._headings for word in _read(text))
+        words = frozenset(word for text in self._headings for word in _words_shown(text))
         return words, frozenset(token for text in self._headings for token in critical_tokens(text))
 
     @cached_property
     def _titles(self) -> frozenset[tuple[str, ...]]:
-        told = {_words(heading) for heading in self._headings}
+        """What a generated title may be made of, as words: names, headings and cut headings."""
+        headings = {_words(heading) for heading in self._headings}
         cut = (
-            words[:count] for words in told for count in range(LEAST_CUT, min(len(words), MOST_CUT))
+            words[:count]
+            for words in headings
+            for count in range(LEAST_CUT, min(len(words), MOST_CUT))
         )
-        return self._names | told | frozenset(cut) - {()}
+        return self._names | headings | frozenset(cut) - {()}
 
     @cached_property
     def _items(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """(file, line) -> words of the list item that begins there, its sentences joined."""
         words: dict[tuple[str, int], tuple[str, ...]] = defaultdict(tuple)
-        for unit in self._made:
+        for unit in self._variant_units:
             if unit.kind == "item":
                 words[unit.file, unit.start] += _words(unit.text)
         return words
@@ -204,61 +217,59 @@ class GeneratedLineProvenance:
     def _headings_of(self) -> dict[str, set[tuple[str, ...]]]:
         """file -> words of each of its headings, with and without a number before them."""
         titles: dict[str, set[tuple[str, ...]]] = defaultdict(set)
-        for unit in self._made:
+        for unit in self._variant_units:
             if unit.kind == "heading":
-                told = [_words(unit.text), _words(_UNREAD.sub(" ", unit.text))]
-                titles[unit.file].update(told, map(_unnumbered, told))
+                spellings = [_words(unit.text), _words(_UNSHOWN.sub(" ", unit.text))]
+                titles[unit.file].update(spellings, map(_unnumbered, spellings))
         return titles
 
     @cached_property
     def _definitions(self) -> frozenset[str]:
-        texts = [unit.text for unit in self._units if unit.kind == "statement"]
+        """Link definitions and footnotes of the parent, without local targets."""
+        texts = [unit.text for unit in self._parent_units if unit.kind == "statement"]
         notes = (_NOTE.findall(blob.text or "") for blob in self._parent.files.values())
-        told = {
+        definitions = {
             without_local_target(text) for text in texts if text.startswith("[") and "]:" in text
         }
-        return frozenset(told | {" ".join(note.split()) for found in notes for note in found})
+        return frozenset(
+            definitions | {" ".join(note.split()) for found in notes for note in found}
+        )
 
     @cached_property
     def _names(self) -> frozenset[tuple[str, ...]]:
-        """Names of the bundle, its skills, folders and files, carried ones too, as words."""
+        """Names of the bundle, its skills, folders and files, embedded ones too, as words."""
         names = [self._parent.name, self._variant.name]
         for skill in self._parent.skills:
             names += [skill.name, PurePosixPath(skill.directory).name]
-        for path in all_paths(self._parent, self._units):
+        for path in all_paths(self._parent, self._parent_units):
             names += [*PurePosixPath(path).parts[:-1], PurePosixPath(path).stem]
         return frozenset(_words(name) for name in names)
 
     @cached_property
     def _neighbours(self) -> frozenset[tuple[str, str]]:
         """Words that stand side by side in the parent."""
-        return frozenset(pair for unit in self._units for pair in pairwise(_words(unit.text)))
+        return frozenset(
+            pair for unit in self._parent_units for pair in pairwise(_words(unit.text))
+        )
 
     @cached_property
     def _criticals(self) -> frozenset[str]:
-        return frozenset(token for unit in self._units for token in unit.criticals)
+        return frozenset(token for unit in self._parent_units for token in unit.criticals)
 
 
-class _Naming:
-    """Units that may name a file, laid end to end, so that one search goes through all of them."""
+class _FileMentions:
+    """Units that may name a file."""
 
     def __init__(self, units: Iterable[Unit]) -> None:
         self._units = list(units)
-        told = [unit.text.lower() for unit in self._units]
-        self._text = "\n".join(told)
-        self._starts = list(accumulate((len(text) + 1 for text in told), initial=0))
-        self._anchored = [n for n, text in enumerate(told) if " -> #" in text]
-        self._told = told
+        self._texts = [unit.text.lower() for unit in self._units]
+        self._joined = JoinedTexts(self._texts)
+        self._anchored = [n for n, text in enumerate(self._texts) if " -> #" in text]
 
     def units(self, name: str, anchor: str) -> list[Unit]:
         """Those that name a file, or link to the marker that carries it; all in lower case."""
-        numbers = {n for n in self._anchored if self._told[n].endswith(anchor)}
-        place = self._text.find(name)
-        while place >= 0 and self._units:
-            number = bisect_right(self._starts, place) - 1
-            numbers.add(number)
-            place = self._text.find(name, self._starts[number + 1])
-        return [self._units[number] for number in sorted(numbers)]
+        numbers = {n for n in self._anchored if self._texts[n].endswith(anchor)}
+        return [self._units[n] for n in sorted(numbers | set(self._joined.holding(name)))]
 
 
 def _unnumbered(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -271,13 +282,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 15)
-def _read(text: str) -> frozenset[str]:
+def _words_shown(text: str) -> frozenset[str]:
     """The words of a text, and those that a reader sees where marks stand inside a word."""
     return frozenset(_words(text)) | frozenset(_words(_MARKS.sub("", text)))
 
 
-def _fixed(names: Iterable[str]) -> frozenset[str]:
+def _fixed_words(names: Iterable[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in _words(_HOLE.sub(" ", TEMPLATES[name])))
 
 
-_ROW_WORDS = _fixed(name for name in TEMPLATES if name.startswith("row-"))
+_ROW_WORDS = _fixed_words(name for name in TEMPLATES if name.startswith("row-"))

@@ -14,20 +14,20 @@ _GAP = 2
 
 
 def swapped_steps(
-    old: Sequence[Unit], new: Sequence[Unit], matching: UnitMatching, normal: TextNormaliser
+    old: Sequence[Unit], new: Sequence[Unit], matching: UnitMatching, normaliser: TextNormaliser
 ) -> Iterator[UnitPair]:
     """Neighbouring steps that both still stand, but no longer in this order."""
-    became = {normal.text(before): normal.text(after) for before, after in matching.same}
-    became |= {normal.text(pair.before): normal.text(pair.after) for pair in matching.alike}
-    standing = Counter(normal.text(unit) for unit in new)
-    by_end = {normal.text(unit).partition(STEP_ARROW)[2]: unit for unit in new}
+    became = {normaliser.text(before): normaliser.text(after) for before, after in matching.same}
+    became |= {normaliser.text(pair.before): normaliser.text(pair.after) for pair in matching.alike}
+    remaining = Counter(normaliser.text(unit) for unit in new)
+    by_end = {normaliser.text(unit).partition(STEP_ARROW)[2]: unit for unit in new}
     for unit in old:
-        first, _, second = normal.text(unit).partition(STEP_ARROW)
+        first, _, second = normaliser.text(unit).partition(STEP_ARROW)
         if first not in became or second not in became:
             continue
         wanted = f"{became[first]}{STEP_ARROW}{became[second]}"
-        if standing[wanted]:
-            standing[wanted] -= 1
+        if remaining[wanted]:
+            remaining[wanted] -= 1
         else:
             yield UnitPair(unit, by_end.get(became[second], unit), change="steps")
 
@@ -38,11 +38,16 @@ def swapped_lines(old: Sequence[Unit], matching: UnitMatching) -> Iterator[UnitP
     Lines that the parent holds more than once are left out: which copy is which is not known.
     """
     code = [unit for unit in old if unit.kind == "code"]
-    times = Counter(unit.text for unit in code)
+    occurrences = Counter(unit.text for unit in code)
     became = {before.unit: after for before, after in matching.same if before.kind == "code"}
-    for one, two in pairwise(code):
-        near = one.file == two.file and two.start - one.end <= _GAP
-        if near and times[one.text] == times[two.text] == 1:
-            here, there = became.get(one.unit), became.get(two.unit)
-            if here and there and here.file == there.file and there.start < here.start:
-                yield UnitPair(two, there, change="lines")
+    for first, second in pairwise(code):
+        adjacent = first.file == second.file and second.start - first.end <= _GAP
+        if adjacent and occurrences[first.text] == occurrences[second.text] == 1:
+            first_now, second_now = became.get(first.unit), became.get(second.unit)
+            if (
+                first_now
+                and second_now
+                and first_now.file == second_now.file
+                and second_now.start < first_now.start
+            ):
+                yield UnitPair(second, second_now, change="lines")

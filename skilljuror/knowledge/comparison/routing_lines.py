@@ -21,26 +21,28 @@ _ORDER = frozenset({"cmp:before", "cmp:after"})
 class RoutingLines:
     """The supporting files of a variant, and what each of them demands."""
 
-    def __init__(self, variant: Bundle, units: Iterable[Unit]) -> None:
+    def __init__(self, variant: Bundle, variant_units: Iterable[Unit]) -> None:
         self._roots = {skill.path: skill.directory for skill in variant.skills}
         self._names = {
             path: tuple(self._called(path)) for path in variant.files if path not in self._roots
         }
         self._tokens: dict[str, set[str]] = defaultdict(set)
-        for unit in units:
+        for unit in variant_units:
             self._tokens[unit.file].update(unit.criticals)
 
     def _called(self, path: str) -> Iterator[str]:
         """Names of a file in a root: its path below the skill, longest first, and its own name."""
-        folder = next((f for f in self._roots.values() if path.startswith(f"{f}/")), "")
+        folder = next(
+            (folder for folder in self._roots.values() if path.startswith(f"{folder}/")), ""
+        )
         yield path.removeprefix(f"{folder}/")
         yield path.rpartition("/")[2]
 
-    def leads(self, unit: Unit) -> bool:
+    def includes(self, unit: Unit) -> bool:
         """Whether a unit names a supporting file and demands nothing that the file does not."""
         if unit.generated or unit.file not in self._roots or unit.kind not in _KINDS:
             return False
-        named = [path for path, names in self._names.items() if _are_told(names, unit.text)]
+        named = [path for path, names in self._names.items() if _stand_in(names, unit.text)]
         if not named:
             return False
         text = unit.text
@@ -50,7 +52,7 @@ class RoutingLines:
         return {t for t in critical_tokens(text) if t.partition(":")[2].strip("./")} <= allowed
 
 
-def _are_told(names: tuple[str, ...], text: str) -> bool:
+def _stand_in(names: tuple[str, ...], text: str) -> bool:
     return any(name in text for name in names) and bool(_pattern(names).search(text))
 
 

@@ -16,32 +16,33 @@ def knowledge_map(source: Bundle, variants: dict[str, Bundle]) -> list[MappedUni
     one stands. None means that the variant does not say it.
     """
     units = units_of(source)
-    found: dict[str, dict[str, UnitLocation]] = {}
+    located: dict[str, dict[str, UnitLocation]] = {}
     for name in sorted(variants):
-        same = (other for other in found if variants[other].files == variants[name].files)
+        same = (other for other in located if variants[other].files == variants[name].files)
         twin = next(same, None)
-        found[name] = found[twin] if twin else _places(source, units, variants[name])
+        located[name] = located[twin] if twin else _locate(source, units, variants[name])
     return [
-        MappedUnit(unit, {name: places.get(unit.unit) for name, places in found.items()})
+        MappedUnit(unit, {name: where.get(unit.unit) for name, where in located.items()})
         for unit in units
     ]
 
 
-def _places(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, UnitLocation]:
+def _locate(source: Bundle, units: list[Unit], variant: Bundle) -> dict[str, UnitLocation]:
+    """Id of a unit of the source -> where it stands in the variant."""
     if source.files == variant.files:
-        return {unit.unit: _place(unit) for unit in units}
+        return {unit.unit: _location(unit) for unit in units}
     others = units_of(variant)
-    normal = TextNormaliser((source, variant), (units, others))
-    matching = match_units(units, others, normal)
-    places = {before.unit: _place(after) for before, after in matching.same}
-    places.update({pair.before.unit: _place(pair.after) for pair in matching.alike})
-    standing = {(unit.kind, normal.text(unit)): unit for unit in others}
+    normaliser = TextNormaliser((source, variant), (units, others))
+    matching = match_units(units, others, normaliser)
+    located = {before.unit: _location(after) for before, after in matching.same}
+    located.update({pair.before.unit: _location(pair.after) for pair in matching.alike})
+    by_text = {(unit.kind, normaliser.text(unit)): unit for unit in others}
     for unit in matching.missing:
-        copy = standing.get((unit.kind, normal.text(unit)))
+        copy = by_text.get((unit.kind, normaliser.text(unit)))
         if copy is not None:
-            places[unit.unit] = _place(copy)
-    return places
+            located[unit.unit] = _location(copy)
+    return located
 
 
-def _place(unit: Unit) -> UnitLocation:
+def _location(unit: Unit) -> UnitLocation:
     return UnitLocation(unit.file, unit.start, unit.end)

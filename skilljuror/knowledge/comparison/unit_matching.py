@@ -56,7 +56,7 @@ def family(unit: Unit) -> str:
 
 
 def match_units(
-    parent: Sequence[Unit], variant: Sequence[Unit], normal: TextNormaliser
+    parent: Sequence[Unit], variant: Sequence[Unit], normaliser: TextNormaliser
 ) -> UnitMatching:
     """Pair the units of two bundles: first equal ones, then the most alike of the rest.
 
@@ -64,12 +64,12 @@ def match_units(
     each occurrence finds its own place. Of the rest, pairs of one family whose words agree to
     `ALIKE` are taken best first; equal critical tokens break ties. (transforms §5.2)
     """
-    old, new = _keyed(parent, normal), _keyed(variant, normal)
+    old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
     for width in range(_WIDTHS):
         taken, old, new = _exact(old, new, width)
         same += taken
-    alike, missing, added = _fuzzy(old, new, normal)
+    alike, missing, added = _fuzzy(old, new, normaliser)
     return UnitMatching(same, alike, missing, added)
 
 
@@ -80,8 +80,8 @@ class _Keyed(NamedTuple):
     after: str
 
 
-def _keyed(units: Sequence[Unit], normal: TextNormaliser) -> list[_Keyed]:
-    texts = ["", *(normal.text(unit) for unit in units), ""]
+def _keyed(units: Sequence[Unit], normaliser: TextNormaliser) -> list[_Keyed]:
+    texts = ["", *(normaliser.text(unit) for unit in units), ""]
     return [
         _Keyed(unit, (family(unit), texts[n]), texts[n - 1], texts[n + 1])
         for n, unit in enumerate(units, 1)
@@ -139,9 +139,11 @@ def _exact(
 
 
 def _fuzzy(
-    old: list[_Keyed], new: list[_Keyed], normal: TextNormaliser
+    old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
 ) -> tuple[list[AlikePair], list[Unit], list[Unit]]:
-    scored = sorted((-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normal))
+    scored = sorted(
+        (-score, a, b, ratio) for a, b, score, ratio in _candidates(old, new, normaliser)
+    )
     pairs: list[AlikePair] = []
     used_old, used_new = set[int](), set[int]()
     for _, a, b, ratio in scored:
@@ -155,23 +157,25 @@ def _fuzzy(
 
 
 def _candidates(
-    old: list[_Keyed], new: list[_Keyed], normal: TextNormaliser
+    old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
 ) -> Iterator[tuple[int, int, float, float]]:
     """Pairs whose words are alike enough, as (old, new, score, ratio)."""
     words = [_words(item) for item in new]
-    counted = [Counter(told) for told in words]
+    counted = [Counter(unit_words) for unit_words in words]
     index: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, item in enumerate(new):
         if item.unit.kind not in _NEVER_ALIKE:
             for word in counted[number]:
                 index[item.key[0], word].append(number)
     for number, item in enumerate(old):
-        mine = _words(item)
-        here = number * len(new) // len(old)
-        for other, most in _sharing(item.key[0], mine, index, counted, here):
-            ratio = _likeness(mine, words[other], most)
+        own = _words(item)
+        position = number * len(new) // len(old)
+        for other, most in _sharing(item.key[0], own, index, counted, position):
+            ratio = _likeness(own, words[other], most)
             if ratio >= ALIKE:
-                equal = normal.critical_tokens(item.unit) == normal.critical_tokens(new[other].unit)
+                equal = normaliser.critical_tokens(item.unit) == normaliser.critical_tokens(
+                    new[other].unit
+                )
                 yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
 
 
@@ -182,53 +186,57 @@ def _words(item: _Keyed) -> list[str]:
     return _PROSE_WORD.findall(item.key[1].lower())
 
 
-def _likeness(mine: list[str], theirs: list[str], most: float) -> float:
+def _likeness(old: list[str], new: list[str], most: float) -> float:
     """Share of words that stand in both, in order; `most`, in any order, where that costs too much."""
-    times, others = Counter(mine), Counter(theirs)
-    pairs = sum(many * others[word] for word, many in times.items())
+    counts, other_counts = Counter(old), Counter(new)
+    pairs = sum(count * other_counts[word] for word, count in counts.items())
     if pairs > _PAIRED:
         return most
-    return SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
+    return SequenceMatcher(None, old, new, autojunk=False).ratio()
 
 
 def _sharing(
     kind: str,
-    mine: list[str],
+    own: list[str],
     index: dict[tuple[str, str], list[int]],
     words: list[Counter[str]],
-    here: int,
+    position: int,
 ) -> list[tuple[int, float]]:
     """Units that share enough words to be alike at all, the most promising ones first, each with
     the likeness it can have at most."""
-    times = Counter(mine)
+    counts = Counter(own)
     bound: dict[int, float] = {}
-    for other in _near(_touched(kind, times, index), here):
-        theirs = words[other]
-        count = sum(min(many, theirs[word]) for word, many in times.items() if word in theirs)
-        bound[other] = 2 * count / (len(mine) + theirs.total())
-    good = sorted((n for n in bound if bound[n] >= ALIKE), key=lambda n: (-bound[n], n))
-    return [(n, bound[n]) for n in good[:_CANDIDATES]]
+    for other in _near(_touched(kind, counts, index), position):
+        other_counts = words[other]
+        count = sum(
+            min(own_count, other_counts[word])
+            for word, own_count in counts.items()
+            if word in other_counts
+        )
+        bound[other] = 2 * count / (len(own) + other_counts.total())
+    likely = sorted((n for n in bound if bound[n] >= ALIKE), key=lambda n: (-bound[n], n))
+    return [(n, bound[n]) for n in likely[:_CANDIDATES]]
 
 
-def _near(touched: set[int], here: int) -> Collection[int]:
+def _near(numbers: set[int], position: int) -> Collection[int]:
     """All of them, or those about one place where they are too many."""
-    if len(touched) <= _NEAR:
-        return touched
-    ordered = sorted(touched)
-    first = max(0, min(bisect_left(ordered, here) - _NEAR // 2, len(ordered) - _NEAR))
+    if len(numbers) <= _NEAR:
+        return numbers
+    ordered = sorted(numbers)
+    first = max(0, min(bisect_left(ordered, position) - _NEAR // 2, len(ordered) - _NEAR))
     return ordered[first : first + _NEAR]
 
 
-def _touched(kind: str, times: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
+def _touched(kind: str, counts: Counter[str], index: dict[tuple[str, str], list[int]]) -> set[int]:
     """Every unit that can be alike, and some more. One that is alike shares at least
     ALIKE / (2 - ALIKE) of the words; so of the commonest words as many as fall short of that may
     be left out, and it still stands below one of the others."""
-    spare = ceil(ALIKE / (2 - ALIKE) * times.total() - 1e-9) - 1
-    places = {word: index.get((kind, word), []) for word in times}
-    found: set[int] = set()
-    for word in sorted(times, key=lambda word: (-len(places[word]), word)):
-        if times[word] <= spare:
-            spare -= times[word]
+    omissible = ceil(ALIKE / (2 - ALIKE) * counts.total() - 1e-9) - 1
+    holders = {word: index.get((kind, word), []) for word in counts}
+    touched: set[int] = set()
+    for word in sorted(counts, key=lambda word: (-len(holders[word]), word)):
+        if counts[word] <= omissible:
+            omissible -= counts[word]
         else:
-            found.update(places[word])
-    return found
+            touched.update(holders[word])
+    return touched

@@ -14,23 +14,11 @@ from markdown_it.rules_core import StateCore, inline, text_join
 from markdown_it.token import Token
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
+from skilljuror.knowledge.markdown.headings import Heading, anchors
 
 _PARSER = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
 _BLOCKS = MarkdownIt("commonmark", {"inline_definitions": True}).enable("table")
 _BLOCKS.core.ruler.disable(["inline", "text_join"])
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A top-level heading; lines are 0-based and half-open."""
-
-    start: int
-    end: int
-    level: int
-    title: str
-    """Its inline Markdown, marks included."""
-    setext: bool
-    """Whether it is underlined, so that its level stands in the line below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +79,12 @@ class MarkdownIndex:
         )
 
     @cached_property
+    def anchor_at(self) -> dict[int, str]:
+        """First line of each top-level heading -> its anchor."""
+        names = anchors([heading.title for heading in self.headings])
+        return {heading.start: name for heading, name in zip(self.headings, names, strict=True)}
+
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Top-level blocks in order, link reference definitions included."""
         return tuple(
@@ -125,6 +119,12 @@ class MarkdownIndex:
             if token.type == "inline" and token.map
             for line in range(*token.map)
         )
+
+    @cached_property
+    def link_lines(self) -> frozenset[int]:
+        """The lines in which a link can stand: those of inline text and of link definitions."""
+        defining = (range(one.start, one.end) for one in self.definitions)
+        return self.prose_lines.union(*defining)
 
     @cached_property
     def inline_tokens(self) -> list[Token]:

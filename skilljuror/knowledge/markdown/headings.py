@@ -2,11 +2,23 @@
 
 import re
 from collections.abc import Iterable, Sequence
-
-from skilljuror.knowledge.markdown.block_index import Heading
+from dataclasses import dataclass
 
 _HASHES = re.compile(r"^( {0,3})(#{1,6})")
 _NOT_ANCHOR = re.compile(r"[^\w\- ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A top-level heading; lines are 0-based and half-open."""
+
+    start: int
+    end: int
+    level: int
+    title: str
+    """Its inline Markdown, marks included."""
+    setext: bool
+    """Whether it is underlined, so that its level stands in the line below it."""
 
 
 def can_shift(headings: Iterable[Heading], levels: int) -> bool:

@@ -1,4 +1,4 @@
-"""Normalised text of inline markdown: what a reader sees, with lines kept countable."""
+"""Text of inline Markdown as a reader sees it, its sentences, and where its links lead."""
 
 import re
 from urllib.parse import unquote
@@ -18,14 +18,19 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def link_target_spans(line: str) -> list[tuple[int, int]]:
     """Where the targets of links stand in a line, angle brackets included, those in code too."""
-    found = [*_INLINE.finditer(line), *_DEFINED.finditer(line)]
-    return sorted(match.span(1) for match in found)
+    matches = [*_INLINE.finditer(line), *_DEFINED.finditer(line)]
+    return sorted(match.span(1) for match in matches)
 
 
 def unescaped_target(target: str) -> str:
     """A link target as it is meant: without angle brackets and the marks of escapes."""
     inside = target[1:-1] if target.startswith("<") else target
     return _ESCAPED.sub(r"\1", inside)
+
+
+def leads_out(address: str) -> bool:
+    """Whether a link leads out of the bundle, or is a placeholder for an address."""
+    return address.startswith(("<", "{")) or _REMOTE.match(address) is not None
 
 
 def inline_text(token: Token) -> str:
@@ -63,9 +68,9 @@ def _target(token: Token, name: str) -> str:
         str(token.attrs.get(name, "")),
         fold_whitespace(str(token.attrs.get("title", ""))),
     )
-    told = [unquote(address)] if _REMOTE.match(address) else []
-    told += [f'"{title}"'] if title else []
-    return f"({' '.join(told)})" if told else ""
+    parts = [unquote(address)] if _REMOTE.match(address) else []
+    parts += [f'"{title}"'] if title else []
+    return f"({' '.join(parts)})" if parts else ""
 
 
 def _plain(child: Token) -> str:
@@ -94,7 +99,7 @@ def fold_whitespace(text: str) -> str:
 
 def sentences(text: str) -> list[tuple[int, int, str]]:
     """Sentences of a text as (first line, last line, folded text), lines 0-based inside it."""
-    found = []
+    spans = []
     line = position = 0
     cuts = [(cut.start(), cut.end()) for cut in _BREAK.finditer(text)]
     for end, following in [*cuts, (len(text), len(text))]:
@@ -102,7 +107,7 @@ def sentences(text: str) -> list[tuple[int, int, str]]:
         breaks = sentence.rstrip().count("\n")
         if sentence.strip():
             lead = sentence[: len(sentence) - len(sentence.lstrip())].count("\n")
-            found.append((line + lead, line + breaks, fold_whitespace(sentence)))
+            spans.append((line + lead, line + breaks, fold_whitespace(sentence)))
         line += text.count("\n", position, following)
         position = following
-    return found
+    return spans

@@ -1,11 +1,30 @@
 """A text file as lines, split on newline only, with what its bytes have on top of the lines."""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from skilljuror.models.bundle import Blob
 
 BOM = b"\xef\xbb\xbf"
+
+
+class JoinedTexts:
+    """Texts laid end to end, so that one search goes through all of them."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        parts = list(texts)
+        self._text = "\n".join(parts)
+        self._starts = [0, *accumulate(len(part) + 1 for part in parts)]
+
+    def holding(self, word: str) -> Iterator[int]:
+        """Numbers of the texts that hold a word, in order."""
+        place = self._text.find(word)
+        while 0 <= place < self._starts[-1]:
+            number = bisect_right(self._starts, place) - 1
+            yield number
+            place = self._text.find(word, self._starts[number + 1])
 
 
 @dataclass(frozen=True, slots=True)

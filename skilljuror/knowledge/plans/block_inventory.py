@@ -14,7 +14,7 @@ from skilljuror.models.bundle import Blob
 from skilljuror.models.resource_class import is_markdown
 
 _HASHES = re.compile(r"^ {0,3}#{1,6}(?=[ \t]|$)")
-_LOCAL = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
+_LOCAL_TARGET = re.compile(r'(?<=href|.src)="(?![A-Za-z][A-Za-z0-9+.-]{0,20}:)[^"]*"')
 """Where a local link leads: it may move, and `verify` follows every change of it."""
 _WORD = re.compile(r"\w+")
 
@@ -37,13 +37,13 @@ class BlockInventory:
 
 def take_inventory(texts: Mapping[str, TextFile]) -> BlockInventory:
     """The evidence of a bundle's text files."""
-    found = BlockInventory()
+    inventory = BlockInventory()
     for path, text in texts.items():
         if is_markdown(path):
-            _add_markdown(found, path, text.lines)
+            _add_markdown(inventory, path, text.lines)
         elif any(line.strip() for line in text.lines):
-            found.texts[text.lines] += 1
-    return found
+            inventory.texts[text.lines] += 1
+    return inventory
 
 
 def comparable_lines(lines: Iterable[str]) -> list[str]:
@@ -51,24 +51,24 @@ def comparable_lines(lines: Iterable[str]) -> list[str]:
     return [_HASHES.sub("#", line).strip() for line in lines if line.strip()]
 
 
-def _add_markdown(found: BlockInventory, path: str, lines: Lines) -> None:
-    found.blocks[path], found.fences[path] = _rendered(lines)
-    found.whole[path] = lines
+def _add_markdown(inventory: BlockInventory, path: str, lines: Lines) -> None:
+    inventory.blocks[path], inventory.fences[path] = _rendered_blocks(lines)
+    inventory.whole[path] = lines
 
 
 @lru_cache(maxsize=64)
-def _rendered(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
+def _rendered_blocks(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
     """(rendered blocks, contents of fences); a source is compared with each of its variants."""
     markdown = markdown_index(lines)
     closing = closing_line(markdown)
     markdown = markdown_index((*lines, closing)) if closing else markdown
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
-    marks = {one.start for one in markdown.headings if is_structural_heading(one.title)}
+    marks = {heading.start for heading in markdown.headings if is_structural_heading(heading.title)}
     for html, start, end in markdown.rendered_blocks:
         kind, _, body = html.partition("\0")
         if kind == "fence":
-            content = _content(markdown.lines[start:end])
+            content = _fence_content(markdown.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
         elif not (kind == "heading" and start in marks):
@@ -80,10 +80,10 @@ def _comparable(html: str) -> str:
     """HTML without local link targets, and without the blank lines at the end of code, which an
     unclosed fence picks up."""
     tidy = "</code></pre>".join(part.rstrip() for part in html.split("</code></pre>"))
-    return _LOCAL.sub('=""', tidy)
+    return _LOCAL_TARGET.sub('=""', tidy)
 
 
-def _content(lines: Lines) -> Lines:
+def _fence_content(lines: Lines) -> Lines:
     """The lines inside a fence, whether or not it is closed."""
     mark = lines[0].strip()[:1]
     last = lines[-1].strip()
@@ -97,37 +97,38 @@ def missing_blocks(parent: BlockInventory, variant: BlockInventory) -> list[str]
     A Markdown file that one side carries inside a fence, whole or without its frontmatter, is
     compared as text.
     """
-    inside = _fenced_whole(parent, variant)
-    outside = _fenced_whole(variant, parent)
-    wanted, wanted_texts = _totals(parent, inside)
-    have, have_texts = _totals(variant, outside)
+    in_variant_fences = _files_in_fences(parent, variant)
+    in_parent_fences = _files_in_fences(variant, parent)
+    wanted, wanted_texts = _comparable_totals(parent, in_variant_fences)
+    have, have_texts = _comparable_totals(variant, in_parent_fences)
     lost = [" ".join(block.split()) for block in (wanted - have).elements()]
     lost += [" ".join(lines[:3]) for lines in (wanted_texts - have_texts).elements()]
     return sorted(lost)
 
 
-def _fenced_whole(side: BlockInventory, other: BlockInventory) -> dict[str, Lines]:
+def _files_in_fences(side: BlockInventory, other: BlockInventory) -> dict[str, Lines]:
     """Markdown files of one side that stand as the content of a fence on the other, beyond the
     fences of the same content that both sides have."""
-    spare = _contents(other) - _contents(side)
-    found: dict[str, Lines] = {}
+    spare = _whole_texts(other) - _whole_texts(side)
+    fenced: dict[str, Lines] = {}
     bodies = {path: tuple(lines[frontmatter_end(lines) :]) for path, lines in side.whole.items()}
     for files in (side.whole, bodies):
         for path, content in files.items():
-            if path not in found and spare[content] > 0:
+            if path not in fenced and spare[content] > 0:
                 spare[content] -= 1
-                found[path] = content
-    return found
+                fenced[path] = content
+    return fenced
 
 
-def _contents(side: BlockInventory) -> Counter[Lines]:
-    found = Counter(side.texts)
-    for contents in side.fences.values():
-        found.update(contents)
-    return found
+def _whole_texts(side: BlockInventory) -> Counter[Lines]:
+    """Contents of files that are not Markdown and of all fences."""
+    texts = Counter(side.texts)
+    for fences in side.fences.values():
+        texts.update(fences)
+    return texts
 
 
-def _totals(
+def _comparable_totals(
     side: BlockInventory, fenced: Mapping[str, Lines]
 ) -> tuple[Counter[str], Counter[Lines]]:
     blocks: Counter[str] = Counter()
@@ -147,5 +148,5 @@ def distinct_words(texts: Iterable[str]) -> set[str]:
 
 def embedded_blobs(root: TextFile) -> dict[str, Blob]:
     """The files a flat SKILL.md carries in fences, by path."""
-    found = embedded_files(markdown_index(root.lines))
-    return {file.path: file.blob for file in found if file.fenced}
+    files = embedded_files(markdown_index(root.lines))
+    return {file.path: file.blob for file in files if file.fenced}

@@ -24,7 +24,7 @@ def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
     olds, news = [*olds, *_TOKEN.findall(old)], [*news, *_TOKEN.findall(new)]
     if pathless_skeleton(old) != pathless_skeleton(new) or len(olds) != len(news):
         return None
-    return [(one, two) for one, two in zip(olds, news, strict=True) if one != two]
+    return [(path, other) for path, other in zip(olds, news, strict=True) if path != other]
 
 
 def pathless_skeleton(line: str) -> str:
@@ -59,8 +59,8 @@ class StructuralLines:
         if piece.template == "closer":
             return params["line"] in CLOSING_LINES or _is_run(params["line"], "`~")
         if piece.template in {"fence-open", "fence-close"}:
-            told = set(params.get("info", "").split())
-            return _is_run(params["fence"], "`~") and told <= INFO_WORDS
+            words = set(params.get("info", "").split())
+            return _is_run(params["fence"], "`~") and words <= INFO_WORDS
         if piece.template == "marker":
             return _is_run(params["hashes"], "#") and params["kind"] in MARKER_PHRASES
         return piece.template != "definition" or self._is_copy(params["line"], fits)
@@ -68,20 +68,20 @@ class StructuralLines:
     def _is_copy(self, line: str, fits: PathMayBecome) -> bool:
         """Whether a definition is one of the parent's but for the path in it."""
         for before in self._lines.get(pathless_skeleton(split_link_targets(line)[0]), ()):
-            told = replaced_paths(before, line)
-            if told is not None and all(fits(old, new) for old, new in told):
+            pairs = replaced_paths(before, line)
+            if pairs is not None and all(fits(old, new) for old, new in pairs):
                 return True
         return False
 
     @cached_property
     def _lines(self) -> Mapping[str, list[str]]:
         """Every line of the parent, out of its quote or list, by its words without paths."""
-        found: dict[str, list[str]] = defaultdict(list)
+        lines: dict[str, list[str]] = defaultdict(list)
         texts = filter(None, map(read_text, self._parent.files.values()))
         for line in dict.fromkeys(line for text in texts for line in text.lines):
-            for told in {line.strip(), line[max(0, line.find("[")) :]}:
-                found[pathless_skeleton(split_link_targets(told)[0])].append(told)
-        return found
+            for spelling in {line.strip(), line[max(0, line.find("[")) :]}:
+                lines[pathless_skeleton(split_link_targets(spelling)[0])].append(spelling)
+        return lines
 
 
 def _is_run(text: str, marks: str) -> bool:

@@ -1,7 +1,6 @@
 """Plan -> files, and files + plan -> the parent's files again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.generated.templates import fill_template
@@ -18,7 +17,7 @@ class BundleTexts:
     def __init__(self, files: Mapping[str, Blob]) -> None:
         self.files = files
         self._texts: dict[str, TextFile] = {}
-        self._documents: dict[str, MarkdownIndex] = {}
+        self._indexes: dict[str, MarkdownIndex] = {}
 
     def text(self, path: str) -> TextFile:
         """The lines of a file. Raises TransformError when it is missing or binary."""
@@ -32,25 +31,16 @@ class BundleTexts:
 
     def markdown(self, path: str) -> MarkdownIndex:
         """The Markdown index of a file."""
-        if path not in self._documents:
-            self._documents[path] = markdown_index(self.text(path).lines)
-        return self._documents[path]
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedPiece:
-    """One piece as it lies in a rendered file; lines are 0-based and half-open."""
-
-    piece: Copy | Generated
-    start: int
-    end: int
+        if path not in self._indexes:
+            self._indexes[path] = markdown_index(self.text(path).lines)
+        return self._indexes[path]
 
 
 def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
     """The files of the variant, in bytewise path order. Raises TransformError for a plan that
     names what the parent does not have."""
-    sources = BundleTexts(parent.files)
-    files = {planned.path: render_file(planned, sources) for planned in plan.files}
+    parent_texts = BundleTexts(parent.files)
+    files = {planned.path: render_file(planned, parent_texts) for planned in plan.files}
     for target, path in plan.sidecars.items():
         if path not in parent.files or target in files:
             raise TransformError(f"the plan cannot copy {path!r} to {target!r}", file=path)
@@ -58,19 +48,19 @@ def render(plan: Plan, parent: Bundle) -> dict[str, Blob]:
     return {path: files[path] for path in sorted(files, key=str.encode)}
 
 
-def render_file(planned: PlannedFile, sources: BundleTexts) -> Blob:
+def render_file(planned: PlannedFile, parent_texts: BundleTexts) -> Blob:
     """One file of the variant."""
-    lines = [line for piece in planned.pieces for line in piece_lines(piece, sources)]
+    lines = [line for piece in planned.pieces for line in piece_lines(piece, parent_texts)]
     text = TextFile(tuple(lines), planned.bom, planned.crlf, planned.final_newline)
     return Blob(write_text(text), planned.executable)
 
 
-def piece_lines(piece: Copy | Generated, sources: BundleTexts) -> list[str]:
+def piece_lines(piece: Copy | Generated, parent_texts: BundleTexts) -> list[str]:
     """The lines of one piece."""
     if isinstance(piece, Generated):
         return [fill_template(piece.template, piece.params)]
-    lines = list(sources.text(piece.source).lines[piece.start - 1 : piece.end])
-    if len(lines) != max(0, piece.end - piece.start + 1):
+    lines = list(parent_texts.text(piece.source).lines[piece.start - 1 : piece.end])
+    if len(lines) != piece.size:
         raise TransformError(f"{piece.source!r} has no lines {piece.start}-{piece.end}")
     for change in piece.substitutions:
         place = change.line - piece.start
@@ -78,44 +68,44 @@ def piece_lines(piece: Copy | Generated, sources: BundleTexts) -> list[str]:
             raise TransformError(f"{piece.source!r} line {change.line} is not {change.before!r}")
         lines[place] = change.after
     if piece.shift:
-        for place in shifted_lines(piece, sources.markdown(piece.source)):
+        for place in shifted_lines(piece, parent_texts.markdown(piece.source)):
             lines[place] = shift_line(lines[place], piece.shift)
     return lines
 
 
 def shifted_lines(piece: Copy, markdown: MarkdownIndex) -> Iterator[int]:
-    """Offsets, within the piece, of the headings that move."""
-    inside = [one for one in markdown.headings if piece.start - 1 <= one.start < piece.end]
-    if not can_shift(inside, piece.shift):
+    """Offsets, within the piece, of the headings that move. Raises TransformError when one cannot."""
+    headings = [
+        heading for heading in markdown.headings if piece.start - 1 <= heading.start < piece.end
+    ]
+    if not can_shift(headings, piece.shift):
         raise TransformError(
             f"the headings of {piece.source!r} lines {piece.start}-{piece.end} cannot move by "
             f"{piece.shift} levels"
         )
-    return (one.start - piece.start + 1 for one in inside)
-
-
-def rendered_pieces(planned: PlannedFile) -> list[RenderedPiece]:
-    """Where each piece lies in the rendered file."""
-    found, place = [], 0
-    for piece in planned.pieces:
-        size = 1 if isinstance(piece, Generated) else max(0, piece.end - piece.start + 1)
-        found.append(RenderedPiece(piece, place, place + size))
-        place += size
-    return found
+    return (heading.start - piece.start + 1 for heading in headings)
 
 
 def copies_of(planned: PlannedFile) -> Iterator[tuple[Copy, int]]:
-    """The copies of a file, each with the 0-based line where it lies in the rendered file."""
-    for span in rendered_pieces(planned):
-        if isinstance(span.piece, Copy):
-            yield span.piece, span.start
+    """The copies of a file, each with the 0-based line where it begins in the rendered file."""
+    place = 0
+    for piece in planned.pieces:
+        if isinstance(piece, Copy):
+            yield piece, place
+        place += piece.size
 
 
-def restored_lines(planned: PlannedFile, variant: BundleTexts) -> Iterator[tuple[str, int, str]]:
+def restored_lines(
+    planned: PlannedFile, variant_texts: BundleTexts
+) -> Iterator[tuple[str, int, str]]:
     """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
-    lines = variant.text(planned.path).lines
+    lines = variant_texts.text(planned.path).lines
     shifted = any(piece.shift for piece, _ in copies_of(planned))
-    headings = {one.start for one in variant.markdown(planned.path).headings} if shifted else set()
+    headings = (
+        {heading.start for heading in variant_texts.markdown(planned.path).headings}
+        if shifted
+        else set()
+    )
     for piece, first in copies_of(planned):
         before = {change.line: change for change in piece.substitutions}
         for number in range(piece.start, piece.end + 1):
@@ -132,23 +122,23 @@ def restored_lines(planned: PlannedFile, variant: BundleTexts) -> Iterator[tuple
 def accounted_files(plan: Plan) -> set[str]:
     """The parent files whose lines the plan accounts for."""
     copies = {piece.source for planned in plan.files for piece, _ in copies_of(planned)}
-    return copies | {left.source for left in plan.omitted} | set(plan.flags)
+    return copies | {omitted.source for omitted in plan.omitted} | set(plan.flags)
 
 
 def rebuild(plan: Plan, variant: Mapping[str, Blob]) -> tuple[dict[str, bytes], list[str]]:
     """The parent's text files from the variant and the plan alone, and what stands in the way."""
-    sources = BundleTexts(variant)
-    found: dict[str, dict[int, str]] = {path: {} for path in accounted_files(plan)}
+    variant_texts = BundleTexts(variant)
+    lines_of: dict[str, dict[int, str]] = {path: {} for path in accounted_files(plan)}
     problems: list[str] = []
-    told = [one for planned in plan.files for one in restored_lines(planned, sources)]
-    told += [(left.source, left.line, left.text) for left in plan.omitted]
-    for source, line, text in told:
-        if found[source].setdefault(line, text) != text:
+    restored = [line for planned in plan.files for line in restored_lines(planned, variant_texts)]
+    restored += [(omitted.source, omitted.line, omitted.text) for omitted in plan.omitted]
+    for source, line, text in restored:
+        if lines_of[source].setdefault(line, text) != text:
             problems.append(f"{source!r} line {line} is told twice, differently")
     whole: dict[str, bytes] = {}
-    for source, lines in sorted(found.items()):
-        if sorted(lines) != list(range(1, len(lines) + 1)):
+    for source, numbered in sorted(lines_of.items()):
+        if sorted(numbered) != list(range(1, len(numbered) + 1)):
             problems.append(f"{source!r} is not covered line by line")
-        ordered = (lines[number] for number in sorted(lines))
+        ordered = (numbered[number] for number in sorted(numbered))
         whole[source] = write_text(text_with_flags(ordered, plan.flags.get(source, ())))
     return whole, problems

@@ -40,30 +40,30 @@ _EVERYDAY = frozenset({
 
 def split_trigger(sentence: str) -> tuple[str, str] | None:
     """("…", "…") of "when … because …" without its full stop; None for any other sentence."""
-    found = _SHAPE.fullmatch(sentence.strip().removesuffix("."))
-    return (found[1].strip(), found[2].strip()) if found else None
+    match = _SHAPE.fullmatch(sentence.strip().removesuffix("."))
+    return (match[1].strip(), match[2].strip()) if match else None
 
 
 def trigger_in(row: str) -> tuple[str, str] | None:
     """The two halves of the trigger in a row of the template; None where there is none."""
-    found = _IN_ROW.search(row)
-    return (found[1], found[2]) if found else None
+    match = _IN_ROW.search(row)
+    return (match[1], match[2]) if match else None
 
 
 def trigger_problem(when: str, why: str, texts: Iterable[str]) -> str | None:
     """Why a trigger may not lead to a file that says `texts`; None when it may."""
     sentence = f"when {when}, because {why}."
-    form = _form_problem(sentence)
-    if form:
-        return form
-    told = list(texts)
-    known = {token for text in told for token in critical_tokens(text)}
+    form_problem = _form_problem(sentence)
+    if form_problem:
+        return form_problem
+    said = list(texts)
+    known = {token for text in said for token in critical_tokens(text)}
     strange = list(dict.fromkeys(_spelled(t) for t in critical_tokens(sentence) if t not in known))
     if strange:
         return f"says {', '.join(strange[:SHOWN])}, which its file does not say"
-    theirs = {stem for text in told for stem in _stems(text)}
-    shared = _stems(sentence) & theirs
-    if len(theirs) >= TELLING_WORDS and len(shared) < SHARED_WORDS:
+    file_stems = {stem for text in said for stem in _stems(text)}
+    shared = _stems(sentence) & file_stems
+    if len(file_stems) >= TELLING_WORDS and len(shared) < SHARED_WORDS:
         return f"shares fewer than {SHARED_WORDS} telling words with its file"
     return None
 

@@ -98,11 +98,11 @@ def critical_tokens(text: str) -> tuple[str, ...]:
     start of a sentence is folded. (transforms §5.1)
     """
     numbers = _NUMBER.finditer(text) if _DIGIT.search(text) else ()
-    found = [
+    placed = [
         (match.start(), 0, f"num:{_digits(match.group(1))}|{match.group(2) or ''}")
         for match in numbers
     ]
-    found += [
+    placed += [
         (match.start(), 0, f"num:{match.group(1).lower()}|")
         for match in _NUMBER_WORD.finditer(text)
     ]
@@ -110,15 +110,17 @@ def critical_tokens(text: str) -> tuple[str, ...]:
     for rank, (kind, pattern) in enumerate(_KINDS, 1):
         for match in pattern.finditer(untagged if kind == "cmp" else text):
             word = match.group(match.lastindex or 0)
-            found.append((match.start(), rank, f"{kind}:{_stress(word, kind)}"))
-    return tuple(token for _, _, token in sorted(found))
+            placed.append((match.start(), rank, f"{kind}:{_stress(word, kind)}"))
+    return tuple(token for _, _, token in sorted(placed))
 
 
 def _digits(number: str) -> str:
+    """A number without the comma of its sentence, its minus in one spelling."""
     return number.rstrip(",").replace("−", "-")
 
 
 def _stress(word: str, kind: str) -> str:
+    """A comparator or modal in lower case, unless all of it stands in capitals."""
     if kind not in {"cmp", "mod"}:
         return word
     word = " ".join(word.split())

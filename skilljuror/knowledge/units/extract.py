@@ -2,17 +2,44 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any, ParamSpec, TypeVar
 
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.knowledge.units.code_and_data import RawUnit
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.prose import file_units, markdown_units
-from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.bundle import Blob, Bundle, Skill
 from skilljuror.models.knowledge import Unit
 from skilljuror.models.resource_class import is_markdown
 
 _NO_CRITICALS = frozenset({"file", "schema", "step"})
+
+
+Answer = TypeVar("Answer")
+Bundles = ParamSpec("Bundles")
+
+
+def cached_by_bundles(function: Callable[Bundles, Answer]) -> Callable[Bundles, Answer]:
+    """A function of bundles that keeps its last four answers, since several gates ask the same of
+    the same bundles; two bundles are the same if their names, files and skills are."""
+
+    @lru_cache(maxsize=4)
+    def by_key(*keys: _BundleKey) -> Answer:
+        return function(*(Bundle(name, dict(files), skills) for name, files, skills in keys))  # type: ignore[call-arg, arg-type]
+
+    def cached(*bundles: Bundles.args, **_: Bundles.kwargs) -> Answer:
+        return by_key(*map(_bundle_key, bundles))
+
+    return cached
+
+
+_BundleKey = tuple[str, tuple[tuple[str, Blob], ...], tuple[Skill, ...]]
+
+
+def _bundle_key(bundle: Any) -> _BundleKey:
+    return bundle.name, tuple(bundle.files.items()), bundle.skills
 
 
 def units_of(bundle: Bundle) -> list[Unit]:

@@ -10,10 +10,10 @@ from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import Unit
 
-_STALE = re.compile(
+_SKILL_FOLDER = re.compile(
     r"(?:~|\$HOME|/root|/home/[\w.-]+|/mnt|/app|/workspace)?/(?:\.[\w-]+/)?skills/(?:public/|user/)?"
 )
-_MOVED = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
+_REFERENCES = re.compile(r"(?<![\w.-])(?:\./)?references/(?=[\w.-])")
 _PATH = re.compile(
     r"(?<![\w/~-])(?:\.{0,2}/){0,64}+(?:[\w@+.-]{1,255}+/){0,64}[\w@+-][\w@+.-]{0,255}\.[A-Za-z]\w{0,9}\b"
 )
@@ -40,11 +40,11 @@ class TextNormaliser:
         names = {skill.directory for bundle in pair for skill in bundle.skills}
         folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
         self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
-        known = [set(all_paths(bundle, told)) for bundle, told in zip(pair, units, strict=True)]
-        self._parent = {_name(path) for path in known[0]}
-        self._tails = {tail for paths in known for path in paths for tail in _tails(path)}
+        paths = [set(all_paths(bundle, side)) for bundle, side in zip(pair, units, strict=True)]
+        self._parent_names = {_moved_name(path) for path in paths[0]}
+        self._suffixes = {end for path in paths[0] | paths[1] for end in path_suffixes(path)}
         roots = [skill.path for bundle in pair for skill in bundle.skills]
-        self._roots = {tail for path in roots for tail in _tails(path)}
+        self._root_suffixes = {end for path in roots for end in path_suffixes(path)}
         self._texts: dict[str, str] = {}
 
     def text(self, unit: Unit) -> str:
@@ -53,52 +53,49 @@ class TextNormaliser:
         if "/" not in text and ".md" not in text and not text.startswith("["):
             return text
         if text not in self._texts:
-            self._texts[text] = self._normal(text)
+            self._texts[text] = self.normalised(text)
         return self._texts[text]
-
-    def of(self, text: str) -> str:
-        """Any text as it is compared."""
-        return self._normal(text)
 
     def critical_tokens(self, unit: Unit) -> tuple[str, ...]:
         """The critical tokens of the text as it is compared."""
         text = self.text(unit)
         return unit.criticals if text == unit.text else critical_tokens(text)
 
-    def _normal(self, text: str) -> str:
+    def normalised(self, text: str) -> str:
+        """Any text as it is compared."""
         text = without_local_target(text)
-        text = _STALE.sub("", text) if "skills/" in text else text
-        text = self._pathless(text)
-        text = _MOVED.sub("", text) if "references/" in text else text
+        text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
+        text = self._with_bare_names(text)
+        text = _REFERENCES.sub("", text) if "references/" in text else text
         return self._folders.sub("", text) if self._folders and "/" in text else text
 
-    def _pathless(self, text: str) -> str:
+    def _with_bare_names(self, text: str) -> str:
         """The text with every path that names a file cut to its name."""
         parts, place = [], 0
         for start, end, path in _paths_in(text):
-            if path in self._tails:
-                parts += [text[place:start], self._named(path)]
+            if path in self._suffixes:
+                parts += [text[place:start], self._bare_name(path)]
                 place = end
         return "".join([*parts, text[place:]]) if parts else text
 
-    def _named(self, path: str) -> str:
-        name = basename(path) if path in self._roots else _name(path)
+    def _bare_name(self, path: str) -> str:
+        name = basename(path) if path in self._root_suffixes else _moved_name(path)
         before = _COLLISION.sub("", name)
-        return name if name in self._parent or before not in self._parent else before
+        return name if name in self._parent_names or before not in self._parent_names else before
 
 
 @lru_cache(maxsize=1 << 15)
 def _paths_in(text: str) -> tuple[tuple[int, int, str], ...]:
     """(start, end, path) of what looks like a path; kept, for a text stands in several pairs."""
     return tuple(
-        (found.start(), found.end(), normpath(found[0]).lstrip("./"))
-        for found in _PATH.finditer(text)
+        (match.start(), match.end(), normpath(match[0]).lstrip("./"))
+        for match in _PATH.finditer(text)
     )
 
 
 def paths_in(text: str) -> Iterator[str]:
     """What looks like a path in a text, without stale folders and steps upward."""
-    text = _STALE.sub("", text) if "skills/" in text else text
+    text = _SKILL_FOLDER.sub("", text) if "skills/" in text else text
     return (path for _, _, path in _paths_in(text))
 
 
@@ -107,7 +104,7 @@ def without_local_target(text: str) -> str:
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
 
 
-def _name(path: str) -> str:
+def _moved_name(path: str) -> str:
     """The name under which a file may stand elsewhere; a skill inside a skill becomes a page."""
     inner = _ROOT.search(path)
     return f"{inner[1]}.md" if inner else basename(path)
@@ -123,7 +120,8 @@ def all_paths(bundle: Bundle, units: Iterable[Unit]) -> Iterable[str]:
                 yield path
 
 
-def _tails(path: str) -> Iterable[str]:
+def path_suffixes(path: str) -> Iterator[str]:
+    """The path and every path that it ends with, folder by folder."""
     while path:
         yield path
         path = path.partition("/")[2]

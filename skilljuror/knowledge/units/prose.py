@@ -297,13 +297,13 @@ def _first_inline(tokens: Sequence[Token], index: int) -> Token | None:
 
 def _step(state: _Steps, inline: Token | None, first: int) -> Iterator[RawUnit]:
     state.count += 1
-    found = sentences(inline_text(inline)) if inline else []
-    if not inline or not found:
+    first_sentences = sentences(inline_text(inline)) if inline else []
+    if not inline or not first_sentences:
         return
     line = _span(inline)[0] + first
-    name = found[0][2]
+    name = first_sentences[0][2]
     if state.last:
         start, before = state.last
-        end = line + found[0][1]
+        end = line + first_sentences[0][1]
         yield RawUnit("step", start, end, (), f"{before}{STEP_ARROW}{name}")
     state.last = (line, name)

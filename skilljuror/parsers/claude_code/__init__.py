@@ -3,4 +3,6 @@
 from skilljuror.models.trajectory import AgentTraits
 
 AGENT = "claude-code"
-TRAITS = AgentTraits(finds_skills=True, lists_every_skill=True, lists_folder_names=True)
+TRAITS = AgentTraits(
+    finds_skills=True, keeps_folder=True, lists_every_skill=True, lists_folder_names=True
+)

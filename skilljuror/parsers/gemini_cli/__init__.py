@@ -3,4 +3,4 @@
 from skilljuror.models.trajectory import AgentTraits
 
 AGENT = "gemini-cli"
-TRAITS = AgentTraits(finds_skills=True, keeps_folder=False)
+TRAITS = AgentTraits(finds_skills=True)

@@ -7,7 +7,7 @@ import orjson
 from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
+from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
@@ -39,7 +39,6 @@ class MiniSweAgent(Parser):
     """Reads one trajectory."""
 
     agent = "mini-swe-agent"
-    traits = AgentTraits(keeps_folder=False)
 
     def sniff(self, source: Source) -> bool:
         """A trajectory_format of that name; it stands last, so info.mini_version counts too."""

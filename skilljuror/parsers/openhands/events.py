@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from skilljuror.models.trajectory import ToolResult, Trajectory, Usage
+from skilljuror.models.trajectory import AgentTraits, ToolResult, Trajectory, Usage
 from skilljuror.parsers.assembly.builders import (
     MAIN,
     CallBuilder,
@@ -74,6 +74,7 @@ class OpenHands(Parser):
     """Reads one history, or every history of an output.jsonl."""
 
     agent = "openhands"
+    traits = AgentTraits(keeps_folder=True)
 
     def sniff(self, source: Source) -> bool:
         """A list or lines of events, or objects with an instance_id and a history."""

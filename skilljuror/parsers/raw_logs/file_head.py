@@ -1,21 +1,26 @@
 """What the first bytes of a file say: complete records, or the members of one large document."""
 
-import json
+import re
 import threading
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
+from jiter import from_json
 
 HEAD_BYTES = 64 * 1024
 LONG_HEAD_BYTES = 4 * 1024 * 1024
 """Second look at a JSON file whose first 64 KiB claim nothing: a screenshot can come first."""
-_DECODER = json.JSONDecoder(strict=False)
 _BLANK = " \t\r\n\x00\ufeff"
-_DEPTH = 6
 _RECORDS = 64
+_HALF_CHARACTERS = re.compile(
+    rb"\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)", re.DOTALL
+)
+"""Escapes of halves of a pair of surrogates, in group 1; what else begins with a backslash is passed
+over where it might be taken for one."""
 
 
 class FileHead:
@@ -125,62 +130,22 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
         return log.read(size)
 
 
-def parse_partial(plain: str) -> Any:
-    """A JSON value as far as the text goes; None where nothing is whole."""
-    value, _ = _value(plain, _blank(plain, 0), 0)
-    return value
+def parse_partial(text: str) -> Any:
+    """A JSON value as far as the text goes, or as far as it is JSON: unfinished strings and numbers
+    are left out, unfinished objects and lists hold what is there. None where nothing is whole."""
+    data = text.lstrip(_BLANK).encode()
+    if _begins_json(data):
+        return from_json(data, partial_mode=True)
+    data = _HALF_CHARACTERS.sub(lambda match: b"?" if match[1] else match[0], data)
+    wrong_from = bisect_left(
+        range(1, len(data) + 1), True, key=lambda end: not _begins_json(data[:end])
+    )
+    return from_json(data[:wrong_from], partial_mode=True) if wrong_from else None
 
 
-def _blank(plain: str, at: int) -> int:
-    while at < len(plain) and plain[at] in _BLANK:
-        at += 1
-    return at
-
-
-def _value(plain: str, at: int, depth: int) -> tuple[Any, int | None]:
-    """The value at a position and where it ends; None as end means the head ended first."""
+def _begins_json(data: bytes) -> bool:
     try:
-        return _DECODER.raw_decode(plain, at)
-    except (ValueError, RecursionError):
-        pass
-    if depth >= _DEPTH:
-        return None, None
-    if plain.startswith("{", at):
-        return _members(plain, at + 1, depth), None
-    if plain.startswith("[", at):
-        return _items(plain, at + 1, depth), None
-    return None, None
-
-
-def _members(plain: str, at: int, depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    while True:
-        key, end = _value(plain, _blank(plain, at), _DEPTH)
-        if end is None or not isinstance(key, str):
-            return found
-        at = _blank(plain, end)
-        if not plain.startswith(":", at):
-            return found
-        value, end = _value(plain, _blank(plain, at + 1), depth + 1)
-        if end is not None or isinstance(value, dict | list):
-            found[key] = value
-        if end is None:
-            return found
-        at = _blank(plain, end)
-        if not plain.startswith(",", at):
-            return found
-        at += 1
-
-
-def _items(plain: str, at: int, depth: int) -> list[Any]:
-    found: list[Any] = []
-    while True:
-        value, end = _value(plain, _blank(plain, at), depth + 1)
-        if end is not None or isinstance(value, dict | list):
-            found.append(value)
-        if end is None:
-            return found
-        at = _blank(plain, end)
-        if not plain.startswith(",", at):
-            return found
-        at += 1
+        from_json(data, partial_mode=True)
+    except ValueError:
+        return False
+    return True

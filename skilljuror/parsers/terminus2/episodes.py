@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.trajectory import OfferedSkill, ToolResult, Trajectory
+from skilljuror.models.trajectory import AgentTraits, OfferedSkill, ToolResult, Trajectory
 from skilljuror.parsers.assembly.builders import MAIN, CallBuilder, TrajectoryBuilder
 from skilljuror.parsers.base import Parser, Source
 from skilljuror.parsers.raw_logs.coercion import as_dict, as_list, as_string, text_of
@@ -36,6 +36,7 @@ class Terminus2(Parser):
     """Reads one list of episodes."""
 
     agent = "terminus-2"
+    traits = AgentTraits(keeps_folder=True)
 
     def sniff(self, source: Source) -> bool:
         """A list whose first object has an episode, a prompt and a response."""

@@ -9,7 +9,7 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
 from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import Site, Target, told
+from skilljuror.gates.target import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
@@ -71,7 +71,7 @@ def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bun
     return source
 
 
-JudgedMutant = tuple[str, Site, AuditResult | None]
+JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 """(mutation, place, what the gates said); None for an equivalent mutant."""
 
 
@@ -80,13 +80,13 @@ def _judge_mutants(
 ) -> Iterator[JudgedMutant]:
     policy, count, seed = options
     waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
-    target = Target(variant, seed)
-    text = told(variant)
+    target = MutationTarget(variant, seed)
+    said = said_lines(variant)
     for name, mutation in MUTATIONS.items():
         for site in target.choose(name, tuple(mutation.sites(target)), count):
             mutant = target.mutant(site)
-            equivalent = mutation.drift and told(mutant) == text
-            yield name, site, None if equivalent else audit(parent, mutant, kind, policy, waived)
+            same = mutation.drift and said_lines(mutant) == said
+            yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
 
 
 class _MutantCounter:
@@ -140,7 +140,7 @@ def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) ->
 
 
 def _slip(
-    name: str, site: Site, variant: str, result: AuditResult, rules: Sequence[str]
+    name: str, site: MutationSite, variant: str, result: AuditResult, rules: Sequence[str]
 ) -> AssaySlip:
     return AssaySlip(
         mutation=name, variant=variant, file=site.path, line=site.line,

@@ -108,7 +108,7 @@ def offered_manifest(skills: Path, root: str | None, variant: str | None) -> Ski
         skill, _, inside = path.partition("/")
         if inside:
             text = blob.text
-            kind = resource_class(path, blob)
+            kind = resource_class(inside, blob)
             counted = None if text is None else count(text)
             resources.append(Resource(skill, inside, kind, text, counted))
     names = tuple(sorted({skill.directory for skill in bundle.skills}))

@@ -22,7 +22,7 @@ from skilljuror.pipeline.construction.build import (
 )
 from skilljuror.pipeline.construction.build_folder import safe_target
 from skilljuror.transforms.base import Transform
-from skilljuror.transforms.llm.assign import Assigned
+from skilljuror.transforms.llm.assign import AssignedDisclosure
 from skilljuror.transforms.llm.prompts import Prompt, load_prompt
 from skilljuror.transforms.llm.rewrite import Rewriter
 
@@ -82,7 +82,7 @@ class _VariantMaker:
             return
         prompt = self.prompts[name] = load_prompt(skill)
         if self.mode == "assign":
-            build.add_planned(Assigned(self.client, prompt), {})
+            build.add_planned(AssignedDisclosure(self.client, prompt), {})
         else:
             written = Rewriter(self.client, prompt, name).files(build.bundles[transform.parent])
             build.add_written(name, transform.parent, written)

@@ -1,6 +1,7 @@
 """Builds as rows of a database, so that the questions of RQ1 can be asked of them without a study."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 from skilljuror.errors import StudyError
@@ -9,6 +10,7 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.gate import GateResult
 from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
 from skilljuror.store import open_write
+from skilljuror.store.replacement import database_to_fill
 
 JudgedBuild = tuple[BuildRecord, list[GateResult]]
 """A build with the answers of its gates."""
@@ -72,11 +74,19 @@ def _refresh(database: Path, place: Path, names: list[str]) -> bool:
 def store_builds(folder: Path, names: Iterable[str]) -> Path:
     """Put the builds `folder/<name>/` into the database of the folder; its path.
 
-    A build replaces its earlier rows; rows of other builds stay. Raises StoreError for a database
-    that cannot be written.
+    A build replaces its earlier rows; rows of other builds stay. A database of builds alone that
+    another version made is made again, with all builds of the folder. Raises StoreError for a
+    database that cannot be written.
     """
-    database = StudyFolder(folder).database
-    builds = read_builds(folder, names)
-    with open_write(database) as store:
-        store.put_builds(builds)
+    study = StudyFolder(folder)
+    database, ingested = study.database, study.planned or study.sources_file.exists()
+    target = nullcontext(database) if ingested else database_to_fill(database)
+    with target as path, open_write(path) as store:
+        remade = path != database and database.exists()
+        store.put_builds(read_builds(folder, build_names(folder) if remade else names))
     return database
+
+
+def build_names(folder: Path) -> list[str]:
+    """Names of the builds that lie in a folder."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{RECORD}"))

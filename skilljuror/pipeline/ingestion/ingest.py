@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, append_jsonl
+from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
 from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource
@@ -44,27 +44,22 @@ from skilljuror.pipeline.workers import (
     silent,
     worker_pool,
 )
+from skilljuror.store.replacement import database_to_fill
 
 if TYPE_CHECKING:
     from skilljuror.store import Store
 
 
 class _StoredRuns:
-    """Runs that the database holds already: what is read now may join them or take their place.
+    """Runs that the database holds already: what is read now may join them or take their place."""
 
-    A database of an older version is brought up to date first.
-    """
-
-    def __init__(self, folder: StudyFolder) -> None:
-        self.outdated: set[str] = set()
-        """Sources that have to be read again, whether they are named now or not."""
+    def __init__(self, database: Path) -> None:
         self._keys: dict[str, list[str]] = {}
         """Source -> keys of the runs that it gave."""
-        if folder.database.is_file():
+        if database.is_file():
             from skilljuror.store import open_write  # a first ingest loads it later
 
-            with open_write(folder.database, grow=True) as store:
-                self.outdated = store.outdated()
+            with open_write(database) as store:
                 for key, source in store.runs():
                     self._keys.setdefault(source, []).append(key)
         self._sources = sorted(self._keys)
@@ -126,7 +121,8 @@ def ingest_logs(
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens of every step exactly; without it, that share is null.
+    `wanted` says which of the logs under the paths are looked for. `count_tokens` counts the tokens
+    of every step exactly; without it, that share is null.
     """
     if count_tokens:
         from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
@@ -138,23 +134,64 @@ def ingest_logs(
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
-    sinks = IngestSinks(folder, IngestCounter(), progress, count_tokens)
-    with infrequent_gc(), worker_pool(jobs, preload=preload) as pool:
-        stored = _StoredRuns(folder)
+    earlier = _earlier_ingests(folder)
+    append_jsonl(folder.sources_file, {"paths": [*map(str, absolute)], **wanted._asdict()})
+    with (
+        infrequent_gc(),
+        worker_pool(jobs, preload=preload) as pool,
+        database_to_fill(folder.database) as database,
+    ):
+        sinks = IngestSinks(database, IngestCounter(), progress, count_tokens)
+        stored = _StoredRuns(database)
         found = stored.with_related(absolute, wanted)
+        remade = database != folder.database and (bool(earlier) or folder.database.exists())
+        if remade:
+            found = _with_earlier(found, stored, earlier)
         _read_sources(sinks, pool, stored, found)
-        if stored.outdated:
-            _read_again(sinks, pool, stored.outdated - {str(one.source.path) for one in found})
-    asked = {"formats": list(wanted.formats)} if wanted.formats else {}
-    append_jsonl(folder.sources_file, {"paths": [str(path) for path in absolute], **asked})
-    return sinks.counter.summary()
+    if remade:
+        _store_builds_again(folder.root)
+    return sinks.counter.summary(remade=remade)
+
+
+def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
+    """What was ever ingested into a study, in order; the same again counts once, as it came last
+    and with the earliest date."""
+    since: dict[tuple[tuple[str, ...], tuple[str, ...]], float | None] = {}
+    for entry in read_jsonl(folder.sources_file):
+        asked = tuple(entry["paths"]), tuple(entry.get("formats", ()))
+        date, before = entry.get("since"), since.pop(asked, float("inf"))
+        since[asked] = None if date is None or before is None else min(date, before)
+    return [
+        ([*map(Path, paths)], LogFilter(date, formats)) for (paths, formats), date in since.items()
+    ]
+
+
+def _with_earlier(
+    found: Sequence[FoundSource],
+    stored: _StoredRuns,
+    earlier: Iterable[tuple[Sequence[Path], LogFilter]],
+) -> list[FoundSource]:
+    """All logs that were ever ingested, and those found now."""
+    sources: dict[Path, FoundSource] = {}
+    for paths, wanted in earlier:
+        sources.update((one.source.path, one) for one in stored.with_related(paths, wanted))
+    sources.update((one.source.path, one) for one in found)
+    return [*sources.values()]
+
+
+def _store_builds_again(folder: Path) -> None:
+    """Builds that lie in the folder as well are rows of its database."""
+    from skilljuror.pipeline.construction.stored_builds import build_names, store_builds
+
+    if names := build_names(folder):
+        store_builds(folder, names)
 
 
 class IngestSinks(NamedTuple):
     """Where an ingest puts what it reads, and what it counts of it."""
 
-    folder: StudyFolder
-    """The study, with its database."""
+    database: Path
+    """The database that is filled."""
     counter: IngestCounter
     """Counts what is stored, for the summary."""
     progress: Listener
@@ -170,20 +207,6 @@ def _read_sources(
     groups = group_captures(one for one in found if one.format is not None)
     work = partial(read_portion, count_tokens=sinks.count_tokens)
     _store_results(sinks, stored, found, pool.map_ordered(work, portions(groups)))
-
-
-def _read_again(sinks: IngestSinks, pool: WorkerPool, paths: Iterable[str]) -> None:
-    """Read what an older version left, as far as it is still there and was not read just now."""
-    from skilljuror.store import open_write
-
-    stored = _StoredRuns(sinks.folder)
-    left = sorted(stored.outdated.intersection(paths))
-    there = [Path(path) for path in left if os.access(path, os.R_OK)]
-    if there:
-        again = [replace(one, named=False) for one in stored.with_related(there)]
-        _read_sources(sinks, pool, stored, again)
-    with open_write(sinks.folder.database) as store:
-        store.read_again()
 
 
 def _check_paths(study: Path, paths: Iterable[Path]) -> None:
@@ -213,7 +236,7 @@ def _store_results(
     counter, done = sinks.counter, 0
     unread = [unread_row(one) for one in found if one.format is None]
     total = len(found) - len(unread)
-    with open_write(sinks.folder.database) as store:
+    with open_write(sinks.database) as store:
         stored.remove_replaced(store, unread)
         store.put_sources(unread)
         counter.add_sources(unread)

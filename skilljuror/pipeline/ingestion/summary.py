@@ -40,6 +40,9 @@ class IngestSummary(Struct, frozen=True):
     """(reason, files) of everything that was not read, most frequent first."""
     failures: tuple[tuple[str, str], ...]
     """(file, reason) of every error."""
+    remade: bool
+    """Whether a database of another version was made again from all its sources, without the
+    verdicts of judges."""
 
 
 class IngestCounter:
@@ -69,8 +72,8 @@ class IngestCounter:
             elif row.reason is not None:
                 self.reasons[row.reason] += 1
 
-    def summary(self) -> IngestSummary:
-        """All that was counted."""
+    def summary(self, *, remade: bool) -> IngestSummary:
+        """All that was counted, of an ingest that made a database again or not."""
         return IngestSummary(
             trials=self.trials,
             parsed=self.statuses["parsed"],
@@ -84,6 +87,7 @@ class IngestCounter:
             events=self.events,
             unread=tuple(self.reasons.most_common()),
             failures=tuple(sorted(self.failures)),
+            remade=remade,
         )
 
 

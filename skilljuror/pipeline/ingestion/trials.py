@@ -24,6 +24,7 @@ from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, 
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
 from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
 from skilljuror.store import Store, open_write
+from skilljuror.store.replacement import database_to_fill
 from skilljuror.store.runs import RunColumns, run_columns
 
 
@@ -115,7 +116,8 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     work = [_TrialJob(study, trial, count_tokens) for trial in folder.finished_trials()]
     counter = IngestCounter()
-    with open_write(folder.database, grow=True) as store:
+    with database_to_fill(folder.database) as database, open_write(database) as store:
+        remade = database != folder.database and folder.database.exists()
         trials, paths = store.trials(), store.sources()
         store.forget_trials(sorted(trials - {job.trial for job in work}))
         store.put_plan(plan)
@@ -126,8 +128,7 @@ def ingest_trials(
             done += len(batch)
             progress(Progress("ingest", done, len(work), batch[-1][0].trial))
         store.forget((), sorted(paths))
-        store.read_again()
-    return counter.summary()
+    return counter.summary(remade=remade)
 
 
 def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRows]) -> set[str]:

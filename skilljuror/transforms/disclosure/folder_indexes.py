@@ -1,7 +1,8 @@
-"""Shelves: where a page would need too many rows, those of a folder stand on a guide of their own.
+"""Index pages of folders: where a page would need too many rows, those of a folder get a page.
 
-A folder's guide is a page `<folder>.md` beside it, or below it where the folder is cut into runs, so
-that a row which names the folder names its guides too. All paths of a guide start at its own folder.
+The index of a folder is a page `<folder>.md` beside it, or below it where the folder is cut into
+runs, so that a row which names the folder names its indexes too. All paths of an index start at its
+own folder.
 """
 
 import re
@@ -12,142 +13,147 @@ from posixpath import dirname, relpath
 from urllib.parse import quote
 
 from skilljuror.knowledge.markdown.block_index import visible_text
-from skilljuror.transforms.disclosure.trigger_cues import MAX_TOPIC_CHARS, topics
-from skilljuror.transforms.disclosure.file_layout import Layout
-from skilljuror.transforms.editing.page_builder import Page
+from skilljuror.transforms.disclosure.file_layout import FileLayout
 from skilljuror.transforms.disclosure.root_page import root_page
-from skilljuror.transforms.disclosure.routing_table import FOLDED, Row
+from skilljuror.transforms.disclosure.routing_table import FOLDED, RoutingRow
+from skilljuror.transforms.disclosure.trigger_cues import MAX_TOPIC_CHARS, topics
+from skilljuror.transforms.editing.page_builder import PageBuilder
 
-TABLE = 7
-"""Lines of a guide that are no rows: its title, the table's heading and lead, blank lines."""
-RUN = 40
-"""Rows of a guide that holds a run of a folder that is too large for one page."""
-_INDEX = ("readme", "index", "overview")
+TABLE_LINES = 7
+"""Lines of an index that are no rows: its title, the table's heading and lead, blank lines."""
+RUN_ROWS = 40
+"""Rows of an index that holds a run of a folder too large for one page."""
+_OVERVIEWS = ("readme", "index", "overview")
 """Names of the file that tells what its folder is about."""
-_FOLDERS = frozenset({"row-folder", "row-data-folder", "row-parts"})
+_FOLDER_ROWS = frozenset({"row-folder", "row-data-folder", "row-parts"})
 """Rows whose path is a folder."""
 _CODE = re.compile(r"`([^`]+)`")
 
 
-class Shelves:
-    """Makes the folder guides of one layout."""
+class FolderIndexes:
+    """Makes the index pages of folders of one layout."""
 
-    def __init__(self, layout: Layout, limit: int) -> None:
+    def __init__(self, layout: FileLayout, limit: int) -> None:
         """`limit` is the most lines of a page."""
         self.layout = layout
-        self.room = max(RUN, limit - TABLE)
-        self.guides: list[Page] = []
-        """The guides made so far."""
-        self._own = {self._shown(one.page.path) for one in layout.references if one.file is None}
+        self.room = max(RUN_ROWS, limit - TABLE_LINES)
+        self.pages: list[PageBuilder] = []
+        """The index pages made so far."""
+        self._own_sections = {
+            layout.shown(reference.page.path)
+            for reference in layout.references
+            if reference.embedded is None
+        }
         self._titles = {
-            self._shown(one.page.path): visible_text(one.titles[0])
-            for one in layout.references
-            if one.titles
+            layout.shown(reference.page.path): visible_text(reference.titles[0])
+            for reference in layout.references
+            if reference.titles
         }
 
-    def fitted(self, rows: Sequence[Row], room: int, folder: str = "") -> list[Row]:
-        """The rows of a page, so many at most: as they are where they fit, else rows of guides in
+    def fitted(self, rows: Sequence[RoutingRow], room: int, folder: str = "") -> list[RoutingRow]:
+        """The rows of a page, `room` at most: as they are where they fit, else rows of indexes in
         the place of those of files; sections of the page itself keep their rows as far as half the
-        room goes. `folder` is the one below the root's that the page tells of; its guides lie in
-        it. All paths are as the root names them. As many rows as a run has always fit: a page that
-        is full of text gains nothing by it."""
-        room = max(RUN, room)
-        own = [row for row in rows if row[1]["path"] in self._own]
+        room goes.
+
+        `folder` is the one below the root's that the page tells of; its indexes lie in it. All
+        paths are as the root names them. As many rows as a run has always fit: a page that is full
+        of text gains nothing by fewer.
+        """
+        room = max(RUN_ROWS, room)
+        own = [row for row in rows if row[1]["path"] in self._own_sections]
         if len(rows) <= room or len(own) > room // 2:
             return self._fitted(rows, room, folder)
-        rest = [row for row in rows if row[1]["path"] not in self._own]
+        rest = [row for row in rows if row[1]["path"] not in self._own_sections]
         return [*own, *self._fitted(rest, room - len(own), folder)]
 
-    def _fitted(self, rows: Sequence[Row], room: int, folder: str) -> list[Row]:
+    def _fitted(self, rows: Sequence[RoutingRow], room: int, folder: str) -> list[RoutingRow]:
         if len(rows) <= room:
             return list(rows)
-        depths = list(self._depths(rows, folder))
-        shelves = next((one for one in depths if len(one) <= room), depths[-1])
-        told = [self._shelf(*one) if one[0] else one[1][0] for one in shelves]
-        return told if len(told) <= room else self._runs(told, room, folder)
+        groupings = list(self._groupings(rows, folder))
+        chosen = next((groups for groups in groupings if len(groups) <= room), groupings[-1])
+        fitted = [self._index_row(group, rows) if group else rows[0] for group, rows in chosen]
+        return fitted if len(fitted) <= room else self._runs(fitted, room, folder)
 
-    def _depths(self, rows: Sequence[Row], folder: str) -> Iterator[list["_Shelf"]]:
-        """The rows shelved by the folders of each depth below one, the deepest first."""
+    def _groupings(self, rows: Sequence[RoutingRow], folder: str) -> Iterator[list["_FolderRows"]]:
+        """The rows grouped by the folders of each depth below one, the deepest first."""
         least = len(_parts(folder)) + 1
-        deepest = max(len(_parts(_home(row))) for row in rows)
+        deepest = max(len(_parts(_folder_of(row))) for row in rows)
         for depth in range(max(least, deepest), least - 1, -1):
-            yield _shelved(rows, depth)
+            yield _grouped(rows, depth)
 
-    def _shelf(self, folder: str, rows: Sequence[Row]) -> Row:
-        """A guide of a folder, and its row."""
+    def _index_row(self, folder: str, rows: Sequence[RoutingRow]) -> RoutingRow:
+        """Makes the index of a folder; its row."""
         path = self._reserved(f"{folder}.md")
-        index = next((row for row in rows if _is_index(row, folder)), None)
-        title = self._titles.get(index[1]["path"], "") if index else ""
-        self._guide(path, title or self._title(rows, folder), self._fitted(rows, self.room, folder))
+        overview = next((row for row in rows if _is_overview(row, folder)), None)
+        title = self._titles.get(overview[1]["path"], "") if overview else ""
+        title = title or self._title(rows, folder)
+        self._add_page(path, title, self._fitted(rows, self.room, folder))
         params = self._params(path, rows, folder) | {"folders": f"`{folder}/`"}
-        cue = index[1].get("cue", "") if index else ""
+        cue = overview[1].get("cue", "") if overview else ""
         if cue:
             return "row-guide-folders-why", params | {"cue": cue}
         return "row-guide-folders", params
 
-    def _runs(self, rows: Sequence[Row], room: int, folder: str) -> list[Row]:
-        """Guides of rows side by side, and a row for each that names all they tell of."""
-        count = min(room, ceil(len(rows) / RUN))
+    def _runs(self, rows: Sequence[RoutingRow], room: int, folder: str) -> list[RoutingRow]:
+        """Makes indexes of rows side by side; a row for each, which names all that it tells of."""
+        count = min(room, ceil(len(rows) / RUN_ROWS))
         edges = [len(rows) * number // count for number in range(count + 1)]
         name = PurePosixPath(folder or self.layout.folder).name
-        found: list[Row] = []
+        index_rows: list[RoutingRow] = []
         for number in range(count):
             run = rows[edges[number] : edges[number + 1]]
             path = self._reserved(f"{folder}/{name}-{number + 1}.md".lstrip("/"))
-            self._guide(path, self._title(run, folder or name), run)
-            names = ", ".join(dict.fromkeys(one for row in run for one in _names(row)))
+            self._add_page(path, self._title(run, folder or name), run)
+            names = ", ".join(dict.fromkeys(name for row in run for name in _names(row)))
             params = self._params(path, run, folder or name) | {"names": names}
-            found.append(("row-guide-names", params))
-        return found
+            index_rows.append(("row-guide-names", params))
+        return index_rows
 
-    def _title(self, rows: Sequence[Row], folder: str) -> str:
-        """The name of a folder that the source has; of one that was made, headings in it."""
-        made = all(row[1]["path"] in self._own for row in rows)
-        return (topics(self._topic(row) for row in rows) if made else "") or folder
+    def _title(self, rows: Sequence[RoutingRow], folder: str) -> str:
+        """The name of a folder that the source has; of one of references, headings in it."""
+        references = all(row[1]["path"] in self._own_sections for row in rows)
+        return (topics(self._topic(row) for row in rows) if references else "") or folder
 
-    def _guide(self, path: str, title: str, rows: Sequence[Row]) -> None:
-        page = Page(f"{self.layout.folder}/{path}", self.layout.sources)
-        page.make("reference-title", title=title)
-        told = [_rebased(row, dirname(path)) for row in rows]
-        self.guides.append(root_page(self.layout, [], told, guide=page))
+    def _add_page(self, path: str, title: str, rows: Sequence[RoutingRow]) -> None:
+        page = PageBuilder(f"{self.layout.folder}/{path}", self.layout.parent_texts)
+        page.generate("reference-title", title=title)
+        rebased = [_rebased(row, dirname(path)) for row in rows]
+        self.pages.append(root_page(self.layout, [], rebased, index=page))
 
-    def _params(self, path: str, rows: Sequence[Row], other: str) -> dict[str, str]:
+    def _params(self, path: str, rows: Sequence[RoutingRow], other: str) -> dict[str, str]:
         about = topics((self._topic(row) for row in rows), MAX_TOPIC_CHARS)
         return {"path": path, "link": quote(path), "topics": about or other}
 
-    def _topic(self, row: Row) -> str:
+    def _topic(self, row: RoutingRow) -> str:
         """What a row's file is about in one heading."""
         path = row[1]["path"]
         return self._titles.get(path) or row[1].get("topics", "") or PurePosixPath(path).stem
 
-    def _shown(self, path: str) -> str:
-        return path.removeprefix(f"{self.layout.folder}/")
-
     def _reserved(self, name: str) -> str:
-        return self._shown(self.layout.reserved(name))
+        return self.layout.shown(self.layout.reserve_path(name))
 
 
-_Shelf = tuple[str, list[Row]]
+_FolderRows = tuple[str, list[RoutingRow]]
 """A folder with its rows, or "" with a row that stays."""
 
 
-def _shelved(rows: Sequence[Row], depth: int) -> list[_Shelf]:
+def _grouped(rows: Sequence[RoutingRow], depth: int) -> list[_FolderRows]:
     """The rows with those of each folder of a depth put together, where its first stood."""
-    found: dict[str, list[Row]] = {}
+    by_folder: dict[str, list[RoutingRow]] = {}
     for number, row in enumerate(rows):
-        parts = _parts(_home(row))
+        parts = _parts(_folder_of(row))
         folder = "/".join(parts[:depth]) if len(parts) >= depth else f"\0{number}"
-        found.setdefault(folder, []).append(row)
-    shelves: list[_Shelf] = []
-    for folder, below in found.items():
+        by_folder.setdefault(folder, []).append(row)
+    groups: list[_FolderRows] = []
+    for folder, below in by_folder.items():
         if folder.startswith("\0") or len(below) < FOLDED:
-            shelves += [("", [row]) for row in below]
+            groups += [("", [row]) for row in below]
         else:
-            shelves.append((folder, below))
-    return shelves
+            groups.append((folder, below))
+    return groups
 
 
-def _home(row: Row) -> str:
+def _folder_of(row: RoutingRow) -> str:
     """The folder that holds what a row names."""
     return dirname(row[1]["path"])
 
@@ -156,31 +162,32 @@ def _parts(folder: str) -> list[str]:
     return folder.split("/") if folder else []
 
 
-def _is_index(row: Row, folder: str) -> bool:
+def _is_overview(row: RoutingRow, folder: str) -> bool:
     """Whether a row is of the file that tells what its folder is about."""
     path = PurePosixPath(row[1]["path"])
-    named = path.stem.lower() in {*_INDEX, PurePosixPath(folder).name.lower()}
+    named = path.stem.lower() in {*_OVERVIEWS, PurePosixPath(folder).name.lower()}
     return str(path.parent) == folder and named and path.suffix.lower() == ".md"
 
 
-def _names(row: Row) -> list[str]:
-    """What a row names, as code: its file or folder, and the folders that a guide tells of."""
+def _names(row: RoutingRow) -> list[str]:
+    """What a row names, as code: its file or folder, and the folders that an index tells of."""
     template, params = row
-    own = f"`{params['path']}/`" if template in _FOLDERS else f"`{params['path']}`"
-    return [own, *(f"`{one}`" for one in _CODE.findall(params.get("folders", "")))]
+    own = f"`{params['path']}/`" if template in _FOLDER_ROWS else f"`{params['path']}`"
+    return [own, *(f"`{name}`" for name in _CODE.findall(params.get("folders", "")))]
 
 
-def _rebased(row: Row, base: str) -> Row:
+def _rebased(row: RoutingRow, base: str) -> RoutingRow:
     """A row for a page in a folder."""
     template, params = row
-    told = dict(params)
-    for hole in told.keys() & {"path", "whole"}:
-        told[hole] = _from(told[hole], base)
-    if "link" in told:
-        told["link"] = quote(told["path"])
-    for hole in told.keys() & ({"folders", "names"} if template.startswith("row-guide") else set()):
-        told[hole] = _CODE.sub(lambda code: f"`{_from(code[1], base)}`", told[hole])
-    return template, told
+    rebased = dict(params)
+    for hole in rebased.keys() & {"path", "whole"}:
+        rebased[hole] = _from(rebased[hole], base)
+    if "link" in rebased:
+        rebased["link"] = quote(rebased["path"])
+    if template.startswith("row-guide"):
+        for hole in rebased.keys() & {"folders", "names"}:
+            rebased[hole] = _CODE.sub(lambda code: f"`{_from(code[1], base)}`", rebased[hole])
+    return template, rebased
 
 
 def _from(path: str, base: str) -> str:

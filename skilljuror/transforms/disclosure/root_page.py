@@ -1,93 +1,94 @@
-"""One layout as pages: the root, its table, pointers to what left, and the plan of it all."""
+"""A layout with its root page: what stays, pointers to what left, the routing table; and its plan."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
+from skilljuror.transforms.disclosure.file_layout import FileLayout
+from skilljuror.transforms.disclosure.relocated_lines import LineRelocator
+from skilljuror.transforms.disclosure.routing_table import RoutingRow
+from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup, merged_ranges
 from skilljuror.transforms.disclosure.trigger_cues import topics
-from skilljuror.transforms.editing.link_references import supply
-from skilljuror.transforms.disclosure.file_layout import Layout
-from skilljuror.transforms.disclosure.relocated_lines import Moves
-from skilljuror.transforms.editing.page_builder import Page
-from skilljuror.transforms.disclosure.routing_table import Row
-from skilljuror.transforms.disclosure.sections import FlatSkill, Group, joined
+from skilljuror.transforms.editing.link_references import supply_definitions
+from skilljuror.transforms.editing.page_builder import PageBuilder
 
 
 @dataclass(slots=True)
-class Draft:
-    """One layout with its root."""
+class DisclosureDraft:
+    """A layout with a root, which may yet turn out too long."""
 
-    layout: Layout
-    root: Page
-    guides: list[Page] = field(default_factory=list)
-    """Pages that route to the files of one skill each."""
+    layout: FileLayout
+    root: PageBuilder
+    indexes: list[PageBuilder] = field(default_factory=list)
+    """Pages that route to the files of one source skill or folder each."""
 
     def plan(self, variant: str) -> Plan:
         """The plan, links and labels set right."""
         flat = self.layout.flat
-        pages = [self.root, *self.guides, *(one.page for one in self.layout.references)]
-        moves = Moves(self.layout, pages)
+        pages = [self.root, *self.indexes, *(one.page for one in self.layout.references)]
+        relocator = LineRelocator(self.layout, pages)
         for page in pages:
-            supply(page, flat.markdown, moves.line)
-        files = [moves.planned(page) for page in pages]
-        files += [planned for _, planned in self.layout.verbatim]
-        flags = self.root.sources.text(flat.path).flags
+            supply_definitions(page, flat.markdown, relocator.line)
+        files = [relocator.planned(page) for page in pages]
+        files += [planned for _, planned in self.layout.verbatim_files]
+        flags = self.root.parent_texts.text(flat.path).flags
         return Plan(
             variant,
             "baseline",
             tuple(files),
-            sidecars={path: path for path in self.layout.data},
+            sidecars={path: path for path in self.layout.data_files},
             flags={flat.path: flags} if flags else {},
             omitted=_omitted(flat, files),
         )
 
 
-def pointers(layout: Layout, kept: Sequence[Group]) -> Iterator[tuple[int, Row]]:
+def step_pointers(
+    layout: FileLayout, kept: Sequence[SectionGroup]
+) -> Iterator[tuple[int, RoutingRow]]:
     """Where numbered steps left a section that stays: (line, row) for where they went."""
-    stays = {(group.path, group.unit) for group in kept if group.is_step}
-    stays |= {((*group.path, group.title), group.unit) for group in kept if group.title}
-    for run, path in layout.runs:
-        if (run[0].path, run[0].unit) in stays and all(group.is_step for group in run):
-            shown = path.removeprefix(f"{layout.folder}/")
-            about = topics(group.title for group in run)
+    stays = {(group.path, group.skill) for group in kept if group.is_step}
+    stays |= {((*group.path, group.title), group.skill) for group in kept if group.title}
+    for run, path in layout.moved_runs:
+        if (run[0].path, run[0].skill) in stays and all(group.is_step for group in run):
+            shown, about = layout.shown(path), topics(group.title for group in run)
             yield run[0].start, ("row-next", {"path": shown, "link": shown, "topics": about})
 
 
 def root_page(
-    layout: Layout,
-    kept: Sequence[Group],
-    rows: Sequence[Row],
-    left: Sequence[tuple[int, Row]] = (),
-    guide: Page | None = None,
-) -> Page:
-    """The root: frontmatter, what stays with pointers in its place to what left, the table. Or a
-    `guide`, an empty page so far, which is the same without frontmatter."""
+    layout: FileLayout,
+    kept: Sequence[SectionGroup],
+    rows: Sequence[RoutingRow],
+    pointers: Sequence[tuple[int, RoutingRow]] = (),
+    index: PageBuilder | None = None,
+) -> PageBuilder:
+    """The root: frontmatter, what stays with pointers in its place to what left, the table. Or an
+    `index`, an empty page so far, which is the same without frontmatter."""
     flat = layout.flat
-    page = guide or Page(flat.path, layout.sources)
-    if guide is None:
+    page = index or PageBuilder(flat.path, layout.parent_texts)
+    if index is None:
         page.copy(flat.path, 1, flat.markdown.frontmatter_lines)
     place = 0
-    for start, end in joined([one for group in kept for one in group.ranges]):
-        _point(page, [row for line, row in left if place <= line < start])
+    for start, end in merged_ranges([lines for group in kept for lines in group.ranges]):
+        _add_pointers(page, [row for line, row in pointers if place <= line < start])
         page.gap()
         layout.copy_trimmed(page, start, end)
         place = start
-    _point(page, [row for line, row in left if line >= place])
+    _add_pointers(page, [row for line, row in pointers if line >= place])
     if rows:
         page.gap()
-        page.make("routing")
-        page.make("blank")
-        page.make("routing-lead")
-        page.make("blank")
+        page.generate("routing")
+        page.generate("blank")
+        page.generate("routing-lead")
+        page.generate("blank")
         for template, params in rows:
-            page.make(template, **params)
+            page.generate(template, **params)
     return page
 
 
-def _point(page: Page, rows: Sequence[Row]) -> None:
+def _add_pointers(page: PageBuilder, rows: Sequence[RoutingRow]) -> None:
     for template, params in rows:
         page.gap()
-        page.make(template, **params)
+        page.generate(template, **params)
 
 
 def _omitted(flat: FlatSkill, files: Sequence[PlannedFile]) -> tuple[Omitted, ...]:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skilljuror.transforms.disclosure.sections import FlatSkill, Group
+from skilljuror.knowledge.generated.embedded_files import is_structural_heading
+from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 
 ROOT_TOKENS = 3_000
 """Estimated tokens of the root's copied text."""
@@ -21,14 +22,14 @@ CODE_WEIGHT = 3.0
 LEAST_SCORE = -0.5
 """Score below which a group (catalogues, code) never fills up the root."""
 
-_ROOT = re.compile(
+_ROOT_TITLE = re.compile(
     r"\b(overview|when to use|when not|purpose|introduction|quick ?start|getting started|workflow|"
     r"process|steps?|procedure|instructions?|principles?|decision|selecting|choosing|critical|"
     r"important|warning|caution|rules?|constraints?|requirements?|prerequisites?|must|checklist|"
     r"guidelines?|task|goal|summary|key|output)\b",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(
+_REFERENCE_TITLE = re.compile(
     r"\b(reference|api|examples?|schemas?|catalog|troubleshooting|advanced|appendix|patterns?|"
     r"templates?|faq|resources?|further|implementation|recipes?|common|details?|cheat ?sheet|"
     r"installation|testing|changelog|background)\b",
@@ -39,14 +40,14 @@ _STEP = re.compile(r"^\d{1,3}\. ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class RootBudget:
     """What the copied text of the root may take."""
 
     lines: int
     tokens: int = ROOT_TOKENS
 
 
-def score(flat: FlatSkill, group: Group) -> float:
+def root_score(flat: FlatSkill, group: SectionGroup) -> float:
     """How much a group belongs into the root: its title's words, its duties, its share of code."""
     text = flat.text(group.ranges)
     code = sum(
@@ -54,36 +55,36 @@ def score(flat: FlatSkill, group: Group) -> float:
         for block in flat.markdown.blocks
         if block.kind == "fence" and any(a <= block.start < b for a, b in group.ranges)
     )
-    value = 2.0 if _ROOT.search(group.title) else 0.0
-    value -= 2.0 if _REFERENCE.search(group.title) else 0.0
+    value = 2.0 if _ROOT_TITLE.search(group.title) else 0.0
+    value -= 2.0 if _REFERENCE_TITLE.search(group.title) else 0.0
     value -= CODE_WEIGHT * code / max(1, len(text))
     value += min(2.0, 0.5 * len(_DUTY.findall(text)))
     return value + (0.5 if _STEP.search(text) else 0.0)
 
 
-class Chooser:
+class RootSelector:
     """Picks groups for the root, an equal share for every source skill on the page."""
 
-    def __init__(self, flat: FlatSkill, groups: Sequence[Group], budget: Budget) -> None:
+    def __init__(self, flat: FlatSkill, groups: Sequence[SectionGroup], budget: RootBudget) -> None:
         self.flat = flat
         self.groups = list(groups)
         self.budget = budget
         self.total = sum(group.tokens for group in groups)
-        self.kept: list[Group] = []
-        self.scores = {id(group): score(flat, group) for group in groups}
+        self.kept: list[SectionGroup] = []
+        self.scores = {id(group): root_score(flat, group) for group in groups}
 
-    def choose(self, *, must_move: bool) -> tuple[list[Group], list[Group]]:
+    def choose(self, *, must_move: bool) -> tuple[list[SectionGroup], list[SectionGroup]]:
         """(what stays, what moves), each in document order; together they are all the text.
 
         With `must_move` something moves as long as there are two things to tell apart.
         """
-        self._leads()
-        units = list(dict.fromkeys(group.unit for group in self.groups))
-        for unit in units:
-            self._scored(unit, 1 / len(units))
-        for unit in units:
-            self._top_up(unit, 1 / len(units))
-        self._scored(None, 1.0)
+        self._keep_openings()
+        skills = list(dict.fromkeys(group.skill for group in self.groups))
+        for skill in skills:
+            self._keep_best(skill, 1 / len(skills))
+        for skill in skills:
+            self._top_up(skill, 1 / len(skills))
+        self._keep_best(None, 1.0)
         self._say_something()
         if must_move:
             self._leave_something()
@@ -91,59 +92,61 @@ class Chooser:
         self.kept.sort(key=lambda group: group.start)
         return self.kept, [group for group in self.groups if id(group) not in kept]
 
-    def _leads(self) -> None:
+    def _keep_openings(self) -> None:
         """Titles and the text before the first sections; cut at a block where it is too long."""
-        share = self.budget.tokens // max(1, len({group.unit for group in self.groups}))
+        share = self.budget.tokens // max(1, len({group.skill for group in self.groups}))
         for number, group in enumerate(list(self.groups)):
-            if not group.lead:
+            if not group.is_head:
                 continue
-            first = number == 0 or len(group.path) == 0 or group.start in self.flat.fixed
-            if self._fits(group) and (group.tokens <= share or group.bare):
+            first = number == 0 or len(group.path) == 0 or group.start in self.flat.skill_openings
+            if self._fits(group) and (group.tokens <= share or group.heading_only):
                 self.kept.append(group)
             elif first:
-                self._keep_head(group, share)
+                room = max(4, self.budget.lines - sum(one.lines + 1 for one in self.kept))
+                self.kept.append(self._cut(group, room, share) or group)
 
-    def _keep_head(self, group: Group, tokens: int) -> None:
-        room = max(4, self.budget.lines - sum(one.lines + 1 for one in self.kept))
-        halves = self.flat.split(group, room, tokens)
+    def _cut(self, group: SectionGroup, lines: int, tokens: int) -> SectionGroup | None:
+        """The first part of a group that is put in two; None where it cannot be cut."""
+        halves = self.flat.split(group, lines, tokens)
         if halves is None:
-            self.kept.append(group)
-            return
+            return None
         place = self.groups.index(group)
         self.groups[place : place + 1] = halves
-        self.scores[id(halves[1])] = score(self.flat, halves[1])
-        self.kept.append(halves[0])
+        self.scores |= {id(half): root_score(self.flat, half) for half in halves}
+        return halves[0]
 
-    def _fits(self, group: Group, share: float = 1.0, unit: str | None = None) -> bool:
-        mine = [one for one in self.kept if unit is None or one.unit == unit]
-        used = sum(one.tokens for one in mine) + group.tokens
-        lines = sum(one.lines + 1 for one in mine) + group.lines
-        whole = sum(one.tokens for one in self.kept) + group.tokens
+    def _fits(self, group: SectionGroup, share: float = 1.0, skill: str | None = None) -> bool:
+        """Whether a group fits a share of the budget beside what is kept, of one skill or of all."""
+        beside = [one for one in self.kept if skill is None or one.skill == skill]
+        tokens = sum(one.tokens for one in beside) + group.tokens
+        lines = sum(one.lines + 1 for one in beside) + group.lines
+        total = sum(one.tokens for one in self.kept) + group.tokens
         return (
             lines <= self.budget.lines * share
-            and used <= self.budget.tokens * share
-            and whole <= SHARE * self.total + 1
+            and tokens <= self.budget.tokens * share
+            and total <= SHARE * self.total + 1
         )
 
-    def _open(self, unit: str | None) -> list[Group]:
+    def _undecided(self, skill: str | None) -> list[SectionGroup]:
         kept = {id(group) for group in self.kept}
         return [
             group
             for group in self.groups
-            if not group.lead and id(group) not in kept and unit in {None, group.unit}
+            if not group.is_head and id(group) not in kept and skill in {None, group.skill}
         ]
 
-    def _scored(self, unit: str | None, share: float) -> None:
-        rest = self._open(unit)
+    def _keep_best(self, skill: str | None, share: float) -> None:
+        """Groups of a positive score, best first; numbered steps in their order."""
+        rest = self._undecided(skill)
         for group in sorted(rest, key=lambda one: (-self.scores[id(one)], one.start)):
             wanted = self.scores[id(group)] > 0 and not group.is_step
-            if wanted and self._fits(group, share, unit):
+            if wanted and self._fits(group, share, skill):
                 self.kept.append(group)
         for group in rest:
-            if group.is_step and self._in_turn(group) and self._fits(group, share, unit):
+            if group.is_step and self._is_next_step(group) and self._fits(group, share, skill):
                 self.kept.append(group)
 
-    def _in_turn(self, step: Group) -> bool:
+    def _is_next_step(self, step: SectionGroup) -> bool:
         """Whether the steps before it stay, so that the root never starts in the middle."""
         kept = {id(group) for group in self.kept}
         return all(
@@ -152,78 +155,80 @@ class Chooser:
             if group.is_step and group.path == step.path and group.start < step.start
         )
 
-    def _top_up(self, unit: str, share: float) -> None:
-        total = sum(group.tokens for group in self.groups if group.unit == unit)
-        for group in self._open(unit):
-            used = sum(one.tokens for one in self.kept if one.unit == unit)
+    def _top_up(self, skill: str, share: float) -> None:
+        """Groups in document order, until the root says enough of a skill."""
+        total = sum(group.tokens for group in self.groups if group.skill == skill)
+        for group in self._undecided(skill):
+            used = sum(one.tokens for one in self.kept if one.skill == skill)
             if used >= min(TOP_UP * total, TOP_UP_TOKENS * share):
                 return
-            told = self.scores[id(group)] > LEAST_SCORE and not group.is_step
-            if told and self._fits(group, share, unit):
+            telling = self.scores[id(group)] > LEAST_SCORE and not group.is_step
+            if telling and self._fits(group, share, skill):
                 self.kept.append(group)
 
     def _say_something(self) -> None:
         """A root that says next to nothing keeps the head of the section that fits it best."""
-        used = sum(group.tokens for group in self.kept if not group.bare)
-        rest = [group for group in self._open(None) if len(group.ranges) == 1]
+        used = sum(group.tokens for group in self.kept if not group.heading_only)
+        rest = [group for group in self._undecided(None) if len(group.ranges) == 1]
         if used >= min(LEAST_TOKENS, LEAST_SHARE * self.total) or not rest:
             return
         best = max(rest, key=lambda group: (self.scores[id(group)], -group.start))
-        halves = self.flat.split(best, self.budget.lines // 2, max(60, best.tokens // 2))
-        if halves:
-            place = self.groups.index(best)
-            self.groups[place : place + 1] = halves
-            self.kept.append(halves[0])
+        head = self._cut(best, self.budget.lines // 2, max(60, best.tokens // 2))
+        self.kept += [head] if head else []
 
     def _leave_something(self) -> None:
+        """Where all would stay, the least fitting section moves, or the tail of the longest text."""
         kept = {id(group) for group in self.kept}
-        if any(id(group) not in kept and not group.bare for group in self.groups):
+        if any(id(group) not in kept and not group.heading_only for group in self.groups):
             return
-        movable = [group for group in self.kept if not group.lead]
+        movable = [group for group in self.kept if not group.is_head]
         if movable and len(self.kept) > 1:
             worst = min(movable, key=lambda group: (self.scores[id(group)], -group.start))
             self.kept = [group for group in self.kept if group is not worst]
             return
         for group in sorted(self.kept, key=lambda one: (-one.tokens, one.start)):
-            halves = self.flat.split(group, group.lines, group.tokens // 2)
-            if halves:
-                self.groups[self.groups.index(group) : self.groups.index(group) + 1] = halves
-                self.kept = [one for one in self.kept if one is not group] + [halves[0]]
+            head = self._cut(group, group.lines, group.tokens // 2)
+            if head:
+                self.kept = [*(one for one in self.kept if one is not group), head]
                 return
 
 
-def carry_bare(kept: list[Group], moved: list[Group]) -> tuple[list[Group], list[Group]]:
+def move_bare_headings(
+    kept: list[SectionGroup], moved: list[SectionGroup]
+) -> tuple[list[SectionGroup], list[SectionGroup]]:
     """Headings without text whose sections all moved go with the first of them."""
     stays = [
         group
         for number, group in enumerate(kept)
-        if number == 0 or not group.bare or _has_below(group, kept)
+        if number == 0 or not group.heading_only or _has_below(group, kept)
     ]
-    rest = sorted([one for one in kept if one not in stays] + moved, key=lambda one: one.start)
-    result: list[Group] = []
-    waiting: list[Group] = []
+    rest = sorted(
+        [*(group for group in kept if group not in stays), *moved], key=lambda group: group.start
+    )
+    goes: list[SectionGroup] = []
+    headings: list[SectionGroup] = []
     for group in rest:
-        stays += [one for one in waiting if not _is_below(group, one)]
-        waiting = [one for one in waiting if _is_below(group, one)]
-        if group.bare:
-            waiting.append(group)
+        stays += [heading for heading in headings if not _is_below(group, heading)]
+        headings = [heading for heading in headings if _is_below(group, heading)]
+        if group.heading_only:
+            headings.append(group)
         else:
-            result.append(_headed(waiting, group))
-            waiting = []
-    return sorted([*stays, *waiting], key=lambda group: group.start), result
+            goes.append(group.below(headings))
+            headings = []
+    return sorted([*stays, *headings], key=lambda group: group.start), goes
 
 
-def _headed(heads: Sequence[Group], group: Group) -> Group:
-    if not heads:
-        return group
-    ranges = [*(one for head in heads for one in head.ranges), *group.ranges]
-    return Group(ranges, heads[0].title, heads[0].path, group.tokens, unit=group.unit)
+def without_bare_structure(kept: Sequence[SectionGroup]) -> list[SectionGroup]:
+    """The groups without markers, and titles over files of no skill, below which nothing stayed."""
+    return [
+        group for group in kept if not (group.heading_only and is_structural_heading(group.title))
+    ]
 
 
-def _has_below(parent: Group, groups: Sequence[Group]) -> bool:
-    return any(_is_below(group, parent) for group in groups if not group.bare)
+def _has_below(parent: SectionGroup, groups: Sequence[SectionGroup]) -> bool:
+    return any(_is_below(group, parent) for group in groups if not group.heading_only)
 
 
-def _is_below(group: Group, parent: Group) -> bool:
+def _is_below(group: SectionGroup, parent: SectionGroup) -> bool:
     path = (*parent.path, parent.title)
     return group.start > parent.start and group.path[: len(path)] == path

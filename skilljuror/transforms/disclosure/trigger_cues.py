@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.knowledge.generated.embedded_files import is_marker_heading
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.transforms.disclosure.sections import FlatSkill
 
 MAX_CUE = 220
@@ -54,6 +54,9 @@ _DEFINES = re.compile(
 )
 
 
+_ROUND = str.maketrans("[]", "()")
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A place where the text names a file."""
@@ -78,6 +81,11 @@ def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX
 def _topic(title: str) -> str:
     told = "" if is_marker_heading(title) else visible_text(title).strip().rstrip(".:;,")
     return clip(told, MAX_HEADING)
+
+
+def without_brackets(text: str) -> str:
+    """A cue without square brackets, which could catch a label of the page."""
+    return text.translate(_ROUND)
 
 
 def clip(text: str, limit: int = MAX_CUE) -> str:
@@ -108,7 +116,7 @@ def _tells_alone(lead: str) -> bool:
     return len(lead.split()) >= LEAST_LEAD and not _POINTS_ON.search(lead)
 
 
-def unnamed(sentence: str, names: Iterable[str]) -> str:
+def without_file_name(sentence: str, names: Iterable[str]) -> str:
     """The sentence without a file's name before a dash or a colon, or after one at its end: its row
     already gives it."""
     if not sentence:
@@ -119,7 +127,7 @@ def unnamed(sentence: str, names: Iterable[str]) -> str:
     return rest if len(rest.split()) >= LEAST else sentence
 
 
-def within(parent: str, topics: str) -> str:
+def below_heading(parent: str, topics: str) -> str:
     """Topics below the heading that they stood under, unless they name it themselves."""
     told = _topic(parent)
     if not told or told.lower() in GENERIC or told.lower() in topics.lower():
@@ -167,12 +175,12 @@ def _leading_comment(text: str) -> str:
             said.append(told)
         elif said or not (match or not line.strip()):
             break
-    whole = _untitled(said)
-    return whole if len(whole) >= 10 and any(char.isalpha() for char in whole) else ""
+    part_of = _untitled(said)
+    return part_of if len(part_of) >= 10 and any(char.isalpha() for char in part_of) else ""
 
 
 def mentions(
-    flat: FlatSkill, names: Sequence[str], own: tuple[int, int], unit: str = ""
+    flat: FlatSkill, names: Sequence[str], own: tuple[int, int], skill: str = ""
 ) -> list[Mention]:
     """Where the text outside `own` (the file's section) names the file, or links to its section,
     in order.
@@ -180,14 +188,14 @@ def mentions(
     The first name is the file's whole path and counts everywhere; the others count in the text of
     the same source skill only. Carried code never counts: only what a reader is told.
     """
-    anchor = flat.anchors.get(own[0])
+    anchor = flat.markdown.anchor_at.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
     found: list[Mention] = []
-    for line in flat.naming([*names, *links]):
+    for line in flat.lines_naming([*names, *links]):
         if own[0] <= line < own[1]:
             continue
         text = flat.lines[line]
-        pattern = _named(tuple(names if flat.unit_at(line) == unit else names[:1]))
+        pattern = _named(tuple(names if flat.skill_at(line) == skill else names[:1]))
         if pattern.search(text) or any(link in text for link in links):
             found += _mention(flat, line, pattern, links)
     return found
@@ -202,19 +210,27 @@ def _named(names: tuple[str, ...]) -> re.Pattern[str]:
 def _mention(
     flat: FlatSkill, line: int, pattern: re.Pattern[str], links: Sequence[str]
 ) -> Iterator[Mention]:
-    above = [one for one in flat.markdown.headings if one.start <= line]
-    if above and above[-1].start == line and is_marker_heading(above[-1].title):
+    parent_heading = [one for one in flat.markdown.headings if one.start <= line]
+    if (
+        parent_heading
+        and parent_heading[-1].start == line
+        and is_marker_heading(parent_heading[-1].title)
+    ):
         return
-    start, _ = flat.carried_at(line)
-    heading = next((one.title for one in reversed(above) if one.start > start), "")
+    start, _ = flat.embedded_range_at(line)
+    heading = next((one.title for one in reversed(parent_heading) if one.start > start), "")
     heading = "" if is_marker_heading(heading) else heading
-    if line not in flat.markdown.prose_lines or (above and above[-1].start == line):
+    if line not in flat.markdown.prose_lines or (
+        parent_heading and parent_heading[-1].start == line
+    ):
         yield Mention("", heading)
         return
     passage = flat.markdown.paragraph_at.get(line) or flat.lines[line].strip().strip("|")
     told = " ".join(_LIST_MARK.sub("", passage, count=1).split())
     if line not in flat.markdown.paragraph_at:
-        yield Mention(clip(visible_text(" – ".join(cell.strip() for cell in told.split("|")))), heading)
+        yield Mention(
+            clip(visible_text(" – ".join(cell.strip() for cell in told.split("|")))), heading
+        )
         return
     sentences = _SENTENCE_END.split(told)
     names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.models.plan import Copy, Generated
-from skilljuror.transforms.editing.page_builder import Page
+from skilljuror.transforms.editing.page_builder import PageBuilder
 
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
 _FOOTNOTE = re.compile(r"^ {0,3}\[(\^[^\[\]\s]+)\]:")
 
 
-class Labels:
+class LabelScope:
     """Labels of the texts on one page; a text fits when no label of one reaches another."""
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
                 yield folded_label(note[1]), block.start, block.end
 
 
-Line = Callable[[int, str], str]
+RelocatedLine = Callable[[int, str], str]
 """(0-based line of the flat file, page) -> the line as it should stand on that page."""
 
 
-def supply(page: Page, flat: MarkdownIndex, line: Line) -> None:
+def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLine) -> None:
     """Add to a page the definitions that its labels had in the flat file and lost by moving.
 
     They go to its end; where the page has another definition of the label, which never counted,
@@ -81,13 +81,13 @@ def supply(page: Page, flat: MarkdownIndex, line: Line) -> None:
         page.gap()
         for start, end in last:
             for text in _texts(flat, start, end, page.path, line):
-                page.make("definition", line=text)
+                page.generate("definition", line=text)
     if first:
         texts = [text for place in first for text in _texts(flat, *place, page.path, line)]
-        page.insert(_opening(page), [("definition", {"line": text}) for text in texts])
+        page.insert(_opening(page), [Generated("definition", {"line": text}) for text in texts])
 
 
-def _lost(page: Page, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
+def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
     """Labels used on the page whose first definition in the flat file did not come along."""
     used = used_labels(page.lines)
     carried = {
@@ -106,7 +106,7 @@ def _lost(page: Page, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
     ]
 
 
-def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: Line) -> list[str]:
+def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: RelocatedLine) -> list[str]:
     """The lines of a definition, out of any quote or list it stood in."""
     return [_bare(line(number, page)) for number in range(start, min(end, len(flat.lines)))]
 
@@ -117,10 +117,12 @@ def _bare(text: str) -> str:
     return text[place:] if lead and not lead.strip(" >-*+0123456789.)") else text.strip()
 
 
-def _opening(page: Page) -> int:
+def _opening(page: PageBuilder) -> int:
     """Number of pieces before the text of the page: its frontmatter."""
     first = page.pieces[0] if page.pieces else None
-    skip = page.sources.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
+    skip = (
+        page.parent_texts.markdown(first.source).frontmatter_lines if isinstance(first, Copy) else 0
+    )
     whole = isinstance(first, Copy) and skip > 0 and (first.start, first.end) == (1, skip)
     if isinstance(first, Generated) or not whole:
         return 0

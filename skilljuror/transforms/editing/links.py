@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
-from skilljuror.knowledge.markdown.inline_text import unescaped_target, link_target_spans
+from skilljuror.knowledge.markdown.inline_text import link_target_spans, unescaped_target
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
 _TICKS = re.compile(r"`+")
 
-Rewrite = Callable[[str], str | None]
+TargetRewrite = Callable[[str], str | None]
 """A link target -> its replacement, or None to leave it."""
 
 
-def rewrite_links(line: str, rewrite: Rewrite) -> str:
+def rewrite_links(line: str, rewrite: TargetRewrite) -> str:
     """The line with every local link target replaced that `rewrite` wants replaced."""
     parts, place = [], 0
     for start, end in sorted(_spans(line)):

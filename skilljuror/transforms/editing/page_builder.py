@@ -1,23 +1,24 @@
-"""A page in the making: pieces, and the lines they will render to."""
+"""Builds the pieces of one output file, with the lines to which they will render."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from skilljuror.knowledge.generated.templates import fill_template
+from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import shift_line
 from skilljuror.knowledge.plans.render import BundleTexts
-from skilljuror.knowledge.generated.templates import fill_template
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 
 
-class Page:
-    """Pieces of one output file, in order, with their lines as they will stand."""
+class PageBuilder:
+    """The pieces of one output file, in order, with their lines as they will stand."""
 
-    def __init__(self, path: str, sources: BundleTexts) -> None:
+    def __init__(self, path: str, parent_texts: BundleTexts) -> None:
         self.path = path
-        self.sources = sources
+        self.parent_texts = parent_texts
         self.pieces: list[Copy | Generated] = []
         self.lines: list[str] = []
 
-    def make(self, template: str, **params: str) -> None:
+    def generate(self, template: str, **params: str) -> None:
         """Add a generated line."""
         self.pieces.append(Generated(template, params))
         self.lines.append(fill_template(template, params))
@@ -25,28 +26,51 @@ class Page:
     def gap(self) -> None:
         """Make the last line blank, unless the page is empty or it is already."""
         if self.lines and self.lines[-1].strip():
-            self.make("blank")
+            self.generate("blank")
 
     def copy(self, source: str, start: int, end: int, shift: int = 0) -> None:
         """Add lines `start..end` (1-based, inclusive) of a parent file; none when end < start."""
         self.pieces.append(Copy(source, start, end, shift))
-        lines = list(self.sources.text(source).lines[start - 1 : end])
+        lines = list(self.parent_texts.text(source).lines[start - 1 : end])
         if shift:
-            for heading in self.sources.markdown(source).headings:
+            for heading in self.parent_texts.markdown(source).headings:
                 if start - 1 <= heading.start < end:
                     place = heading.start - start + 1
                     lines[place] = shift_line(lines[place], shift)
         self.lines += lines
 
-    def insert(self, place: int, made: Sequence[tuple[str, dict[str, str]]]) -> None:
+    def contents(self, titles: Sequence[str]) -> None:
+        """Add a list of contents."""
+        self.gap()
+        self.generate("contents")
+        self.generate("blank")
+        for title in titles:
+            self.generate("contents-row", title=title)
+
+    def insert(self, place: int, generated: Sequence[Generated]) -> None:
         """Put generated lines before piece number `place`, with blank lines around them."""
-        lines = [("blank", {}), *made, ("blank", {})]
-        at = sum(
-            1 if isinstance(piece, Generated) else max(0, piece.end - piece.start + 1)
-            for piece in self.pieces[:place]
-        )
-        self.pieces[place:place] = [Generated(name, dict(params)) for name, params in lines]
-        self.lines[at:at] = [fill_template(name, params) for name, params in lines]
+        pieces = [Generated("blank", {}), *generated, Generated("blank", {})]
+        line = sum(piece.size for piece in self.pieces[:place])
+        self.pieces[place:place] = pieces
+        self.lines[line:line] = [fill_template(one.template, one.params) for one in pieces]
+
+    def anchor_at(self) -> dict[int, str]:
+        """Line of each heading of the page as it is now -> its anchor."""
+        return markdown_index(tuple(self.lines)).anchor_at
+
+    def copied_headings(self) -> Iterator[tuple[str, int, str]]:
+        """(parent file, 0-based line in it, anchor on the page) of each copied heading."""
+        parent_lines: list[tuple[str, int] | None] = []
+        for piece in self.pieces:
+            if isinstance(piece, Copy):
+                first = piece.start - 1
+                parent_lines += [(piece.source, first + n) for n in range(piece.size)]
+            else:
+                parent_lines.append(None)
+        for line, anchor in self.anchor_at().items():
+            copied = parent_lines[line]
+            if copied is not None:
+                yield (*copied, anchor)
 
     def is_fenced(self, piece: Copy) -> bool:
         """Whether a piece stands inside a generated fence."""

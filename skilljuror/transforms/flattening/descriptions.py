@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.knowledge.markdown.headings import slug
 from skilljuror.knowledge.plans.block_inventory import distinct_words
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
 from skilljuror.models.bundle import Skill
 
 MAX_DESCRIPTION = 1024
@@ -20,7 +20,7 @@ def skill_slug(text: str) -> str:
     return slug(text, MAX_NAME, "skill")
 
 
-def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
+def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
     """The descriptions one after the other; each cut at a sentence when they do not fit."""
     whole = " ".join(descriptions)
     if len(whole) <= limit:
@@ -29,11 +29,11 @@ def union(descriptions: Sequence[str], limit: int = MAX_DESCRIPTION) -> str:
     spare = sum(max(0, share - len(one)) for one in descriptions)
     long = sum(1 for one in descriptions if len(one) > share)
     share += spare // max(1, long)
-    told = " ".join(filter(None, (cut(one, share) for one in descriptions)))
+    told = " ".join(filter(None, (cut_at_sentence(one, share) for one in descriptions)))
     return _at_word(told, limit)
 
 
-def cut(text: str, limit: int) -> str:
+def cut_at_sentence(text: str, limit: int) -> str:
     """The text up to the last sentence, clause or word that fits."""
     if len(text) <= limit:
         return text
@@ -58,7 +58,7 @@ def _is_inside(text: str, place: int) -> bool:
     return all(char.isalnum() or char == "_" for char in text[place - 1 : place + 1])
 
 
-def quoted(description: str) -> str:
+def yaml_quoted(description: str) -> str:
     """The description as a double-quoted YAML scalar on one line, without `---` inside."""
     safe = re.sub(r"-{3,}", "--", description)
     shown = json.dumps(safe, ensure_ascii=False)
@@ -74,5 +74,9 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
         return skill.description
     markdown = MarkdownIndex(lines)
     first = markdown.first_paragraph(0, len(markdown.lines))
-    told = visible_text(first) if first else next((visible_text(one.title) for one in markdown.headings), "")
-    return cut(told or PurePosixPath(skill.directory).name, 300)
+    told = (
+        visible_text(first)
+        if first
+        else next((visible_text(one.title) for one in markdown.headings), "")
+    )
+    return cut_at_sentence(told or PurePosixPath(skill.directory).name, 300)

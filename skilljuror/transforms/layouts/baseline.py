@@ -3,23 +3,27 @@
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.generated.embedded_files import fence_around, is_marker_heading
+from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle, Skill
-from skilljuror.models.plan import Plan
+from skilljuror.models.plan import Omitted, Plan
 from skilljuror.models.resource_class import resource_class
-from skilljuror.transforms.flattening.descriptions import description_of, quoted, skill_slug, union
+from skilljuror.transforms.editing.page_builder import PageBuilder
+from skilljuror.transforms.flattening.descriptions import (
+    description_of,
+    joined_descriptions,
+    skill_slug,
+    yaml_quoted,
+)
 from skilljuror.transforms.flattening.flattener import (
-    Flat,
     Flattener,
+    PlanParts,
     files_beside,
-    files_of,
-    finished,
-    omit,
+    files_of_skill,
+    finish_plan,
     require_skills,
 )
-from skilljuror.transforms.editing.page_builder import Page
 
 
 class Baseline:
@@ -29,54 +33,53 @@ class Baseline:
     parent: ClassVar[str] = "source"
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan; one skill keeps its frontmatter, several get a made one."""
+        """The plan; one skill keeps its frontmatter, several get a generated one."""
         require_skills(parent)
-        flat, sources = Flat(), BundleTexts(parent.files)
+        parts, parent_texts = PlanParts(), BundleTexts(parent.files)
         beside = files_beside(parent)
-        alone = len(parent.skills) == 1 and all(
-            resource_class(path, parent.files[path]) == "data" or not parent.files[path].data.strip()
-            for path in beside
+        alone = len(parent.skills) == 1 and not any(
+            _says_something(parent, path) for path in beside
         )
         if alone:
-            folder = PurePosixPath(parent.skills[0].directory).name
+            folder, paths_below = parent.skills[0].directory, parent.skills[0].directory
         else:
-            folder = skill_slug(parent.name)
-        page = Page(f"{folder}/SKILL.md", sources)
-        flattener = Flattener(parent, sources, page, flat)
+            folder, paths_below = skill_slug(parent.name), ""
+        page = PageBuilder(f"{PurePosixPath(folder).name}/SKILL.md", parent_texts)
+        flattener = Flattener(parent, parent_texts, page, parts, paths_below)
         if alone:
-            _single(flattener, parent.skills[0])
+            flattener.flatten(parent.skills[0])
         else:
-            _several(flattener)
-        _beside(flattener, beside)
-        return finished(self.variant, self.parent, flat, sources)
+            _union(flattener)
+        _files_beside(flattener, beside)
+        return finish_plan(self.variant, self.parent, parts, parent_texts)
 
 
-def _single(flattener: Flattener, skill: Skill) -> None:
-    flattener.strip = skill.directory
-    flattener.frontmatter(skill)
-    flattener.body(skill, least=1)
-    for path in files_of(flattener.bundle, skill):
-        flattener.embed(path)
+def _says_something(bundle: Bundle, path: str) -> bool:
+    """Whether a file is text that an agent reads or runs, and not empty."""
+    blob = bundle.files[path]
+    return resource_class(path, blob) != "data" and bool(blob.data.strip())
 
 
-def _several(flattener: Flattener) -> None:
-    bundle = flattener.bundle
-    told = [description_of(one, flattener.sources.text(one.path).lines) for one in bundle.skills]
-    flattener.made_frontmatter(skill_slug(bundle.name), quoted(union(told)))
+def _union(flattener: Flattener) -> None:
+    """Several skills on one page."""
+    bundle, texts = flattener.bundle, flattener.parent_texts
+    descriptions = [description_of(skill, texts.text(skill.path).lines) for skill in bundle.skills]
+    description = yaml_quoted(joined_descriptions(descriptions))
+    flattener.generated_frontmatter(skill_slug(bundle.name), description)
     for skill in bundle.skills:
         _section(flattener, skill)
 
 
 def _section(flattener: Flattener, skill: Skill) -> None:
     """One skill as a section of its own: title, frontmatter in a fence, body, files."""
-    page, files = flattener.page, files_of(flattener.bundle, skill)
-    page.make("blank")
-    flattener.shown[skill.path] = (page.path, len(page.lines))
-    page.make("skill-title", title=_title(skill))
+    page, files = flattener.page, files_of_skill(flattener.bundle, skill)
+    page.generate("blank")
+    flattener.parts.sections[skill.path] = (page.path, len(page.lines))
+    page.generate("skill-title", title=_title(skill))
     _configuration(flattener, skill)
     if any(flattener.bundle.files[path].data.strip() for path in files):
         page.gap()
-        page.make("directory", path=skill.directory)
+        page.generate("directory", path=skill.directory)
     page.gap()
     flattener.body(skill, least=2)
     for path in files:
@@ -84,37 +87,34 @@ def _section(flattener: Flattener, skill: Skill) -> None:
 
 
 def _title(skill: Skill) -> str:
+    """The skill's name, or its folder's where a heading would not read as the name."""
     name = skill.name.strip()
-    odd = not name or is_marker_heading(name) or name.endswith("#")
-    return skill.directory if odd else name
+    unfit = not name or is_marker_heading(name) or name.endswith("#")
+    return skill.directory if unfit else name
 
 
 def _configuration(flattener: Flattener, skill: Skill) -> None:
+    """The skill's frontmatter, in a fence."""
     page = flattener.page
-    lines = flattener.sources.text(skill.path).lines
+    lines = flattener.parent_texts.text(skill.path).lines
     end = frontmatter_end(lines)
     page.gap()
     if not end:
         return
     fence = fence_around(lines[1 : end - 1])
-    page.make("configuration", path=skill.directory)
-    page.make("blank")
-    page.make("fence-open", fence=fence, info="yaml")
+    page.generate("configuration", path=skill.directory)
+    page.generate("blank")
+    page.generate("fence-open", fence=fence, info="yaml")
     page.copy(skill.path, 2, end - 1)
-    page.make("fence-close", fence=fence)
-    omit(flattener.flat, flattener.sources, skill.path, (1, end))
+    page.generate("fence-close", fence=fence)
+    delimiters = (1, end)
+    flattener.parts.omitted += [Omitted(skill.path, line, lines[line - 1]) for line in delimiters]
 
 
-def _beside(flattener: Flattener, beside: list[str]) -> None:
+def _files_beside(flattener: Flattener, beside: list[str]) -> None:
     """Files that lie in no skill."""
-    bundle = flattener.bundle
-    said = [
-        path
-        for path in beside
-        if resource_class(path, bundle.files[path]) != "data" and bundle.files[path].data.strip()
-    ]
-    if said:
+    if any(_says_something(flattener.bundle, path) for path in beside):
         flattener.page.gap()
-        flattener.page.make("shared")
+        flattener.page.generate("shared")
     for path in beside:
         flattener.embed(path)

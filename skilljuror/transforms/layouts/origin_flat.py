@@ -6,15 +6,14 @@ from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import resource_class
+from skilljuror.transforms.editing.page_builder import PageBuilder
 from skilljuror.transforms.flattening.flattener import (
-    Flat,
     Flattener,
+    PlanParts,
     files_beside,
-    files_of,
-    finished,
+    finish_plan,
     require_skills,
 )
-from skilljuror.transforms.editing.page_builder import Page
 
 
 class OriginFlat:
@@ -26,17 +25,14 @@ class OriginFlat:
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; files that lie in no skill go to the first one."""
         require_skills(parent)
-        sources, flat = BundleTexts(parent.files), Flat()
+        parent_texts, parts = BundleTexts(parent.files), PlanParts()
         for number, skill in enumerate(parent.skills):
-            page = Page(f"{skill.directory}/SKILL.md", sources)
-            flattener = Flattener(parent, sources, page, flat)
-            flattener.strip = skill.directory
-            flattener.frontmatter(skill)
-            flattener.body(skill, least=1)
-            beside = files_beside(parent) if number == 0 else []
-            for path in [*files_of(parent, skill), *beside]:
-                if number == 0 and path in beside and resource_class(path, parent.files[path]) == "data":
-                    flat.sidecars[path] = path
+            page = PageBuilder(f"{skill.directory}/SKILL.md", parent_texts)
+            flattener = Flattener(parent, parent_texts, page, parts, skill.directory)
+            flattener.flatten(skill)
+            for path in files_beside(parent) if number == 0 else []:
+                if resource_class(path, parent.files[path]) == "data":
+                    parts.sidecars[path] = path
                 else:
                     flattener.embed(path)
-        return finished(self.variant, self.parent, flat, sources)
+        return finish_plan(self.variant, self.parent, parts, parent_texts)

@@ -1,11 +1,12 @@
 """Words about nothing that a task needs: they fill a page line for line, to a given length."""
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar
+
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, Omitted, Plan, PlannedFile
-from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
-from collections.abc import Collection, Iterator, Sequence
 from skilljuror.tokens import estimate, scaled, weight
+from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 
 class IrrelevantPlacebo:
@@ -19,8 +20,8 @@ class IrrelevantPlacebo:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan; data beside the page is left out, for a task may need it."""
-        flat, sources = flat_skill(parent, self.variant)
-        flags = sources.text(flat.path).flags
+        flat, parent_texts = flat_skill(parent, self.variant)
+        flags = parent_texts.text(flat.path).flags
         skip = flat.markdown.frontmatter_lines
         body = list(flat.lines[skip:])
         headings = {heading.start - skip for heading in flat.markdown.headings}

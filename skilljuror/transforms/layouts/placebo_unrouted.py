@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
-from skilljuror.knowledge.generated.templates import template_of_line
+from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_line
 from skilljuror.knowledge.markdown.block_index import markdown_index
-from skilljuror.knowledge.generated.templates import TEMPLATES
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile, Substitution
 from skilljuror.transforms.editing.links import is_local, rewrite_links, split_target
@@ -38,13 +37,13 @@ class UnroutedPlacebo:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan."""
-        flat, sources = flat_skill(parent, self.variant)
+        flat, parent_texts = flat_skill(parent, self.variant)
         others = [path for path in parent.files if path != flat.path]
         skip = flat.markdown.frontmatter_lines
         left = set(_routing(flat.lines, skip))
         quiet = _Unnaming(flat.path, others)
         pieces = tuple(_pieces(flat.path, flat.lines, left, skip, quiet))
-        text = sources.text(flat.path)
+        text = parent_texts.text(flat.path)
         root = PlannedFile(flat.path, pieces, False, text.final_newline, text.bom, text.crlf)
         return Plan(
             self.variant,

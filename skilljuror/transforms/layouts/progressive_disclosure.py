@@ -3,18 +3,22 @@
 from typing import Any, ClassVar
 
 from skilljuror.errors import TransformError
-from skilljuror.models.resource_class import is_markdown
-from skilljuror.knowledge.generated.embedded_files import is_structural_heading
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
-from skilljuror.transforms.disclosure.root_selection import Budget, Chooser, carry_bare
-from skilljuror.transforms.disclosure.skill_indexes import MANY, guided
-from skilljuror.transforms.disclosure.file_layout import Layout
-from skilljuror.transforms.disclosure.root_page import Draft, pointers, root_page
-from skilljuror.transforms.disclosure.routing_table import Routing
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.transforms.disclosure.file_layout import FileLayout
+from skilljuror.transforms.disclosure.folder_indexes import TABLE_LINES, FolderIndexes
+from skilljuror.transforms.disclosure.root_page import DisclosureDraft, root_page, step_pointers
+from skilljuror.transforms.disclosure.root_selection import (
+    RootBudget,
+    RootSelector,
+    move_bare_headings,
+    without_bare_structure,
+)
+from skilljuror.transforms.disclosure.routing_table import RoutingTable
 from skilljuror.transforms.disclosure.sections import FlatSkill
-from skilljuror.transforms.disclosure.folder_indexes import TABLE, Shelves
+from skilljuror.transforms.disclosure.skill_indexes import MANY_SKILLS, with_skill_indexes
 
 ROOT_LINES = 220
 """Lines of the root, frontmatter and routing table included."""
@@ -33,9 +37,9 @@ class ProgressiveDisclosure:
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
         """The plan. `params["root_lines"]` overrides the root's budget of lines."""
-        flat, sources = flat_skill(parent, self.variant)
+        flat, parent_texts = flat_skill(parent, self.variant)
         limit = int(params.get("root_lines", ROOT_LINES))
-        draft = _within(parent, sources, flat, limit)
+        draft = _draft_within(parent, parent_texts, flat, limit)
         return draft.plan(self.variant)
 
 
@@ -46,56 +50,60 @@ def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, BundleTexts]:
             f"{variant!r} is made from a bundle of exactly one skill; {parent.name!r} has "
             f"{len(parent.skills)}; build the baseline first"
         )
-    sources = BundleTexts(parent.files)
+    parent_texts = BundleTexts(parent.files)
     path = parent.skills[0].path
-    return FlatSkill(path, sources.markdown(path)), sources
+    return FlatSkill(path, parent_texts.markdown(path)), parent_texts
 
 
-def _within(parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> Draft:
+def _draft_within(
+    parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int
+) -> DisclosureDraft:
     """The draft whose root keeps within the limit: first less text stays, then rows are shared;
-    of a union that still does not fit, every skill gets a guide, of one skill its folders do."""
-    lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded) - 8)
+    of a union that still does not fit, every skill gets an index page, of one skill its folders do."""
+    lines = max(24, limit - flat.markdown.frontmatter_lines - len(flat.embedded_files) - 8)
     merge = MERGE_TOKENS
-    before: list[int] = []
-    rows = sum(not file.fenced for file in flat.embedded)
-    hopeless = len(flat.units) >= MANY or flat.markdown.frontmatter_lines + rows > limit
+    excess: list[int] = []
+    rows = sum(not file.fenced for file in flat.embedded_files)
+    hopeless = len(flat.skills) >= MANY_SKILLS or flat.markdown.frontmatter_lines + rows > limit
     for _ in range(ROUNDS):
-        draft = _draft(parent, sources, flat, Budget(lines), merge)
+        draft = _draft(parent, parent_texts, flat, RootBudget(lines), merge)
         over = len(draft.root.lines) - limit
         if over <= 0:
             return draft
-        before.append(over)
-        if hopeless or before[-STUCK:] == [over] * STUCK:
+        excess.append(over)
+        if hopeless or excess[-STUCK:] == [over] * STUCK:
             break
         merge = merge if lines > 60 else 2 * merge
         lines = max(24, lines - over)
-    if len(flat.units) > 1:
-        return guided(parent, sources, flat, limit, MERGE_TOKENS)
-    budget = Budget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
-    shelved = _draft(parent, sources, flat, budget, MERGE_TOKENS, limit)
-    return shelved if shelved.guides else draft
+    if len(flat.skills) > 1:
+        return with_skill_indexes(parent, parent_texts, flat, limit, MERGE_TOKENS)
+    budget = RootBudget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
+    indexed = _draft(parent, parent_texts, flat, budget, MERGE_TOKENS, limit)
+    return indexed if indexed.indexes else draft
 
 
 def _draft(
     parent: Bundle,
-    sources: BundleTexts,
+    parent_texts: BundleTexts,
     flat: FlatSkill,
-    budget: Budget,
+    budget: RootBudget,
     merge: int,
     limit: int | None = None,
-) -> Draft:
-    """One try; with a limit of lines, rows that would break it are put on guides of folders."""
-    must_move = not any(is_markdown(file.path) for file in flat.embedded)
-    kept, moved = Chooser(flat, flat.groups(), budget).choose(must_move=must_move)
-    kept, moved = carry_bare(kept, moved)
-    kept = [group for group in kept if not (group.bare and is_structural_heading(group.title))]
-    layout = Layout(parent, sources, flat)
+) -> DisclosureDraft:
+    """One try; with a limit of lines, rows that would break it go to index pages of folders."""
+    must_move = not any(is_markdown(file.path) for file in flat.embedded_files)
+    kept, moved = RootSelector(flat, flat.groups(), budget).choose(must_move=must_move)
+    kept, moved = move_bare_headings(kept, moved)
+    kept = without_bare_structure(kept)
+    layout = FileLayout(parent, parent_texts, flat)
     layout.add_sections(moved, merge)
-    layout.add_carried()
-    left = list(pointers(layout, kept))
+    layout.add_embedded()
+    pointers = list(step_pointers(layout, kept))
     if limit is None:
-        return Draft(layout, root_page(layout, kept, Routing(layout).rows(), left))
-    shelves = Shelves(layout, limit)
-    room = limit - len(root_page(layout, kept, [], left).lines) - TABLE
-    rows = shelves.fitted(Routing(layout, shelved=True).rows(), room)
-    return Draft(layout, root_page(layout, kept, rows, left), shelves.guides)
+        return DisclosureDraft(
+            layout, root_page(layout, kept, RoutingTable(layout).rows(), pointers)
+        )
+    folders = FolderIndexes(layout, limit)
+    room = limit - len(root_page(layout, kept, [], pointers).lines) - TABLE_LINES
+    rows = folders.fitted(RoutingTable(layout, indexed=True).rows(), room)
+    return DisclosureDraft(layout, root_page(layout, kept, rows, pointers), folders.pages)

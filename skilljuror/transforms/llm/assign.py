@@ -10,27 +10,35 @@ from urllib.parse import quote
 
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.plans.render import BundleTexts, render
-from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, split_trigger, trigger_problems
+from skilljuror.knowledge.plans.trigger_sentences import (
+    TRIGGER_ROW,
+    split_trigger,
+    trigger_problems,
+)
 from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Plan
-from skilljuror.transforms.llm.assignment_schema import Assignment, problems, told
-from skilljuror.transforms.llm.sections_offered import Movable, Part
+from skilljuror.transforms.disclosure.root_page import DisclosureDraft, root_page
+from skilljuror.transforms.disclosure.routing_table import RoutingRow, RoutingTable
+from skilljuror.transforms.disclosure.sections import FlatSkill
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES, flat_skill
 from skilljuror.transforms.llm.assigned_layout import AssignedLayout
-from skilljuror.transforms.disclosure.root_page import Draft, root_page
+from skilljuror.transforms.llm.assignment_schema import (
+    Assignment,
+    assignment_problems,
+    joined_problems,
+)
 from skilljuror.transforms.llm.prompts import Prompt
-from skilljuror.transforms.disclosure.routing_table import Routing, Row
-from skilljuror.transforms.disclosure.sections import FlatSkill
+from skilljuror.transforms.llm.sections_offered import OfferedSection, OfferedSections
 
 SHOWN_CHARS = 200_000
-"""Characters of the skill's text that a model is shown; beyond, every part is cut evenly."""
+"""Characters of the skill's text that a model is shown; beyond, every section is cut evenly."""
 LEAST_CHARS = 200
 REFERENCE_TOKENS = 6_000
 """Estimated tokens of a reference that holds several sections; more is better split."""
 
 
-class Assigned:
+class AssignedDisclosure:
     """Progressive Disclosure of a flat baseline, laid out by a model."""
 
     variant: ClassVar[str] = "pd"
@@ -47,69 +55,71 @@ class Assigned:
         A skill in which nothing can move is not asked about. Raises TransformError for a bundle
         that is not one flat skill, ModelError when no answer can be used.
         """
-        flat, sources = flat_skill(parent, self.variant)
+        flat, parent_texts = flat_skill(parent, self.variant)
         limit = int(params.get("root_lines", ROOT_LINES))
-        desk = Desk(parent, sources, flat, limit)
-        if desk.nothing_moves:
-            return desk.plan(Assignment(root=tuple(desk.offer.by_id), files=()))
-        answer, _ = self.client.ask_for(Assignment, self.messages(desk), desk.problem)
-        return desk.plan(answer)
+        request = AssignmentRequest(parent, parent_texts, flat, limit)
+        if request.nothing_moves:
+            return request.plan(Assignment(root=tuple(request.offer.by_id), files=()))
+        answer, _ = self.client.ask_for(Assignment, self.messages(request), request.problem)
+        return request.plan(answer)
 
-    def messages(self, desk: "Desk") -> list[Message]:
+    def messages(self, request: "AssignmentRequest") -> list[Message]:
         """The Skill as instructions; everything from the bundle as delimited data."""
         return [
             {"role": "system", "content": self.prompt.text},
-            {"role": "user", "content": desk.shown()},
+            {"role": "user", "content": request.shown()},
         ]
 
 
-class Desk:
+class AssignmentRequest:
     """One flat skill, what is asked about it, and what becomes of an answer."""
 
-    def __init__(self, parent: Bundle, sources: BundleTexts, flat: FlatSkill, limit: int) -> None:
+    def __init__(
+        self, parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int
+    ) -> None:
         self.parent = parent
-        self.sources = sources
+        self.parent_texts = parent_texts
         self.flat = flat
         self.limit = limit
-        self.offer = Movable(flat)
+        self.offer = OfferedSections(flat)
 
     @property
     def nothing_moves(self) -> bool:
         """Whether there is nothing to decide."""
-        return not self.offer.documents and all(part.opens for part in self.offer.parts)
+        return not self.offer.documents and all(one.opens for one in self.offer.sections)
 
     def shown(self) -> str:
         """What the model is asked about, as data."""
         share = self._share()
-        request = {
+        task = {
             "skill": self.parent.skills[0].name,
             "root_lines": self.limit,
             "reference_tokens": REFERENCE_TOKENS,
         }
-        sections = [self._section(part, share) for part in self.offer.parts]
+        sections = [self._section(one, share) for one in self.offer.sections]
         documents = [
             {"id": name, "path": file.path, "text": _clip("\n".join(file.text.lines), share)}
             for name, file in self.offer.documents.items()
         ]
-        blocks = (("request", request), ("sections", sections), ("documents", documents))
+        blocks = (("request", task), ("sections", sections), ("documents", documents))
         return "\n".join(as_data(name, value) for name, value in blocks)
 
-    def _section(self, part: Part, share: int) -> dict[str, Any]:
-        group = part.group
+    def _section(self, section: OfferedSection, share: int) -> dict[str, Any]:
+        group = section.group
         return {
-            "id": part.id,
+            "id": section.id,
             "title": group.title,
-            "below": [*([group.unit] if group.unit else []), *group.path],
+            "below": [*([group.skill] if group.skill else []), *group.path],
             "lines": group.lines,
             "tokens": group.tokens,
-            "opens": part.opens,
-            "head_of": [one.id for one in self.offer.below(part)],
+            "opens": section.opens,
+            "head_of": [inner.id for inner in self.offer.below(section)],
             "text": _clip(self.flat.text(group.ranges), share),
         }
 
     def _share(self) -> int:
-        """Characters of each part that are shown."""
-        sizes = [len(self.flat.text(part.group.ranges)) for part in self.offer.parts]
+        """Characters of each section and document that are shown."""
+        sizes = [len(self.flat.text(one.group.ranges)) for one in self.offer.sections]
         sizes += [sum(map(len, file.text.lines)) for file in self.offer.documents.values()]
         if sum(sizes) <= SHOWN_CHARS:
             return max(sizes, default=0) + len(self.flat.lines)
@@ -118,20 +128,20 @@ class Desk:
     def problem(self, answer: Assignment) -> str | None:
         """Why an answer cannot be used; None when it can."""
         layout = self._layout()
-        found = problems(answer, self.offer, layout.is_taken)
-        found = found or list(self._long(answer))
-        if found:
-            return told(found)
+        problems = assignment_problems(answer, self.offer, layout.is_taken)
+        problems = problems or list(self._too_long(answer))
+        if problems:
+            return joined_problems(problems)
         draft = self._draft(answer)
         over = len(draft.root.lines) - self.limit
         if over > 0 and any(not self.offer.by_id[name].opens for name in answer.root):
             return f"the root has {over} lines more than {self.limit}; move more of its sections"
-        plan = draft.plan(Assigned.variant)
+        plan = draft.plan(AssignedDisclosure.variant)
         made = Bundle(self.parent.name, render(plan, self.parent), self.parent.skills)
         triggers = [f"the trigger of {path!r} {why}" for path, why in trigger_problems(plan, made)]
-        return told(triggers) or None
+        return joined_problems(triggers) or None
 
-    def _long(self, answer: Assignment) -> Iterator[str]:
+    def _too_long(self, answer: Assignment) -> Iterator[str]:
         """Files of several sections that are too long to be opened for one of them."""
         for file in answer.files:
             tokens = sum(self.offer.by_id[name].group.tokens for name in file.sections)
@@ -143,30 +153,30 @@ class Desk:
 
     def plan(self, answer: Assignment) -> Plan:
         """The plan of a usable answer."""
-        return self._draft(answer).plan(Assigned.variant)
+        return self._draft(answer).plan(AssignedDisclosure.variant)
 
     def _layout(self) -> AssignedLayout:
-        return AssignedLayout(self.parent, self.sources, self.flat)
+        return AssignedLayout(self.parent, self.parent_texts, self.flat)
 
-    def _draft(self, answer: Assignment) -> Draft:
+    def _draft(self, answer: Assignment) -> DisclosureDraft:
         layout = self._layout()
-        homes = {name: file.path for file in answer.files for name in file.sections}
-        kept, moved = self.offer.parted(homes)
+        file_of = {name: file.path for file in answer.files for name in file.sections}
+        kept, moved = self.offer.divide(file_of)
         for file in answer.files:
             layout.add_file(file.path, moved[file.path])
         layout.finish()
-        return Draft(layout, root_page(layout, kept, self._rows(layout, answer)))
+        return DisclosureDraft(layout, root_page(layout, kept, self._rows(layout, answer)))
 
-    def _rows(self, layout: AssignedLayout, answer: Assignment) -> list[Row]:
+    def _rows(self, layout: AssignedLayout, answer: Assignment) -> list[RoutingRow]:
         """The routing table, with the answer's triggers in the rows of its files."""
         triggers = {layout.shown_path(file.path): file.trigger for file in answer.files}
-        for one in answer.documents:
-            file = self.offer.documents[one.document]
-            triggers[layout.shown_path(layout.placed[file.path])] = one.trigger
-        return [_triggered(row, triggers) for row in Routing(layout).rows()]
+        for document in answer.documents:
+            file = self.offer.documents[document.document]
+            triggers[layout.shown_path(layout.variant_paths[file.path])] = document.trigger
+        return [_with_trigger(row, triggers) for row in RoutingTable(layout).rows()]
 
 
-def _triggered(row: Row, triggers: dict[str, str]) -> Row:
+def _with_trigger(row: RoutingRow, triggers: dict[str, str]) -> RoutingRow:
     path = row[1]["path"]
     if path not in triggers:
         return row

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from skilljuror.knowledge.plans.trigger_sentences import split_trigger
 from skilljuror.models.record import Record
-from skilljuror.transforms.llm.sections_offered import Movable
+from skilljuror.transforms.llm.sections_offered import OfferedSections
 
 MAX_PATH = 80
 SHOWN = 6
@@ -45,30 +45,32 @@ class Assignment(Record):
     """One trigger for each document."""
 
 
-def problems(answer: Assignment, offer: Movable, is_taken: Callable[[str], bool]) -> list[str]:
+def assignment_problems(
+    answer: Assignment, offer: OfferedSections, is_taken: Callable[[str], bool]
+) -> list[str]:
     """Why the sections cannot be placed as answered, in words for the one who answered.
 
     `is_taken` knows the paths, below the skill's folder, that other files have. What the triggers
     say is judged later, against the files as they come out.
     """
-    found = [
-        *_placed(answer, offer),
-        *_paths(answer, is_taken),
-        *_documents(answer, offer),
-        *_shapes(answer),
+    problems = [
+        *_section_problems(answer, offer),
+        *_path_problems(answer, is_taken),
+        *_document_problems(answer, offer),
+        *_trigger_problems(answer),
     ]
-    return found or [*_headings(answer, offer)]
+    return problems or [*_heading_problems(answer, offer)]
 
 
-def told(found: list[str]) -> str:
+def joined_problems(problems: list[str]) -> str:
     """Problems as one line."""
-    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return "; ".join(found[:SHOWN]) + more
+    more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    return "; ".join(problems[:SHOWN]) + more
 
 
-def _placed(answer: Assignment, offer: Movable) -> Iterator[str]:
+def _section_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
     """Every section stands exactly once, and something moves."""
-    named = [*answer.root, *(one for file in answer.files for one in file.sections)]
+    named = [*answer.root, *(name for file in answer.files for name in file.sections)]
     counts, known = Counter(named), offer.by_id
     for name in known:
         if counts[name] != 1:
@@ -76,9 +78,9 @@ def _placed(answer: Assignment, offer: Movable) -> Iterator[str]:
     for name in counts:
         if name not in known:
             yield f"there is no section {_cut(name)!r}"
-    for part in offer.parts:
-        if part.opens and part.id not in answer.root:
-            yield f"section {part.id} opens the skill and stays in the root"
+    for section in offer.sections:
+        if section.opens and section.id not in answer.root:
+            yield f"section {section.id} opens the skill and stays in the root"
     if not answer.files and not offer.documents:
         yield "no section moves; at least one must"
 
@@ -91,7 +93,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_PATH else f"{text[:MAX_PATH]}…"
 
 
-def _paths(answer: Assignment, is_taken: Callable[[str], bool]) -> Iterator[str]:
+def _path_problems(answer: Assignment, is_taken: Callable[[str], bool]) -> Iterator[str]:
     seen: set[str] = set()
     for file in answer.files:
         path = file.path
@@ -107,8 +109,8 @@ def _paths(answer: Assignment, is_taken: Callable[[str], bool]) -> Iterator[str]
             yield f"{_cut(path)!r} holds no section"
 
 
-def _documents(answer: Assignment, offer: Movable) -> Iterator[str]:
-    counts = Counter(one.document for one in answer.documents)
+def _document_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
+    counts = Counter(document.document for document in answer.documents)
     for name in offer.documents:
         if counts[name] != 1:
             yield f"document {name} needs exactly one trigger, it has {counts[name]}"
@@ -117,21 +119,21 @@ def _documents(answer: Assignment, offer: Movable) -> Iterator[str]:
             yield f"there is no document {_cut(name)!r}"
 
 
-def _shapes(answer: Assignment) -> Iterator[str]:
-    told = [(file.path, file.trigger) for file in answer.files]
-    told += [(one.document, one.trigger) for one in answer.documents]
-    for name, trigger in told:
+def _trigger_problems(answer: Assignment) -> Iterator[str]:
+    joined_problems = [(file.path, file.trigger) for file in answer.files]
+    joined_problems += [(one.document, one.trigger) for one in answer.documents]
+    for name, trigger in joined_problems:
         if split_trigger(trigger) is None:
             yield f"the trigger of {_cut(name)!r} is not one sentence 'when … because …'"
 
 
-def _headings(answer: Assignment, offer: Movable) -> Iterator[str]:
+def _heading_problems(answer: Assignment, offer: OfferedSections) -> Iterator[str]:
     """A section leaves the root only with those that stand below its heading."""
     root = set(answer.root)
-    for part in offer.parts:
-        left = [one.id for one in offer.below(part) if one.id in root]
-        if part.id not in root and left:
+    for section in offer.sections:
+        left = [inner.id for inner in offer.below(section) if inner.id in root]
+        if section.id not in root and left:
             yield (
-                f"section {part.id} is the head of {', '.join(left[:SHOWN])}, which stay in the"
+                f"section {section.id} is the head of {', '.join(left[:SHOWN])}, which stay in the"
                 " root; keep it there too, or move them"
             )

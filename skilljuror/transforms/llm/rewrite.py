@@ -14,15 +14,19 @@ from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.llm import Message, ModelClient, as_data
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.record import Record
-from skilljuror.transforms.llm.assignment_schema import told
-from skilljuror.transforms.llm.rewrite_request import Brief, disclosed_brief, flat_brief
-from skilljuror.transforms.llm.embedded_files import expanded_page, placement_problems
+from skilljuror.transforms.llm.assignment_schema import joined_problems
+from skilljuror.transforms.llm.placeholders import page_with_files, placement_problems
 from skilljuror.transforms.llm.prompts import Prompt
+from skilljuror.transforms.llm.rewrite_request import (
+    RewriteRequest,
+    baseline_request,
+    disclosure_request,
+)
 
 ROOT = "SKILL.md"
-BRIEFS: Mapping[str, Callable[[Bundle], Brief]] = {
-    "baseline": flat_brief,
-    "pd": disclosed_brief,
+REQUESTS: Mapping[str, Callable[[Bundle], RewriteRequest]] = {
+    "baseline": baseline_request,
+    "pd": disclosure_request,
 }
 """The layouts that can be written, and what each starts from."""
 _REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
@@ -38,7 +42,7 @@ class WrittenFile(Record):
     """All of its text, for SKILL.md without the frontmatter."""
 
 
-class Written(Record):
+class RewriteAnswer(Record):
     """A variant as a model wrote it."""
 
     files: tuple[WrittenFile, ...]
@@ -60,13 +64,13 @@ class Rewriter:
         Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
         the form of a variant.
         """
-        brief = BRIEFS[self.variant](parent)
+        brief = REQUESTS[self.variant](parent)
         answer, _ = self.client.ask_for(
-            Written, self.messages(brief), lambda written: problem(written, brief)
+            RewriteAnswer, self.messages(brief), lambda written: answer_problem(written, brief)
         )
-        return finished(answer, brief)
+        return variant_files(answer, brief)
 
-    def messages(self, brief: Brief) -> list[Message]:
+    def messages(self, brief: RewriteRequest) -> list[Message]:
         """The Skill as instructions; everything from the bundle as delimited data."""
         shown = f"{as_data('request', brief.request())}\n{as_data('bundle', brief.bundle())}"
         return [
@@ -75,16 +79,16 @@ class Rewriter:
         ]
 
 
-def problem(written: Written, brief: Brief) -> str | None:
+def answer_problem(written: RewriteAnswer, brief: RewriteRequest) -> str | None:
     """Why an answer cannot become a variant; None when it can. Its meaning is not judged here."""
     found = [*_paths(written, brief), *_texts(written, brief)]
     if not found:
         flat = brief.layout == "baseline"
         found = [*(_flat if flat else _disclosed)(written, brief)]
-    return told(found) or None
+    return joined_problems(found) or None
 
 
-def finished(written: Written, brief: Brief) -> dict[str, Blob]:
+def variant_files(written: RewriteAnswer, brief: RewriteRequest) -> dict[str, Blob]:
     """The files of a variant whose answer has no problem."""
     files = dict(brief.data)
     for file in written.files:
@@ -93,7 +97,7 @@ def finished(written: Written, brief: Brief) -> dict[str, Blob]:
     return {path: files[path] for path in sorted(files, key=str.encode)}
 
 
-def _page(file: WrittenFile, brief: Brief) -> list[str]:
+def _page(file: WrittenFile, brief: RewriteRequest) -> list[str]:
     """The lines of a written file; a root gets the source's frontmatter in place of its own, and
     a flat one the files it carries."""
     lines = file.text.replace("\r\n", "\n").split("\n")
@@ -101,7 +105,7 @@ def _page(file: WrittenFile, brief: Brief) -> list[str]:
         return _trimmed(lines)
     body = _trimmed(lines[frontmatter_end(lines) :])
     page = [*brief.head, "", *body]
-    return expanded_page(page, brief.carried) if brief.layout == "baseline" else page
+    return page_with_files(page, brief.carried) if brief.layout == "baseline" else page
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
@@ -110,7 +114,7 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     return list(lines[start:end])
 
 
-def _paths(written: Written, brief: Brief) -> Iterator[str]:
+def _paths(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
     paths = [file.path for file in written.files]
     if paths.count(ROOT) != 1:
         yield f"there must be one {ROOT}, there are {paths.count(ROOT)}"
@@ -124,7 +128,7 @@ def _paths(written: Written, brief: Brief) -> Iterator[str]:
         taken.add(path.casefold())
 
 
-def _texts(written: Written, brief: Brief) -> Iterator[str]:
+def _texts(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
     size = sum(len(file.text) for file in written.files)
     if size > brief.most:
         yield f"the files have {size} characters, at most {brief.most}"
@@ -143,7 +147,7 @@ def _invisible(texts: Iterable[str]) -> set[str]:
     return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
 
 
-def _flat(written: Written, brief: Brief) -> Iterator[str]:
+def _flat(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
     root = next(file for file in written.files if file.path == ROOT)
     for one in brief.carried:
         count = root.text.count(one.placeholder)
@@ -152,7 +156,7 @@ def _flat(written: Written, brief: Brief) -> Iterator[str]:
     yield from placement_problems(_page(root, brief), brief.carried)
 
 
-def _disclosed(written: Written, brief: Brief) -> Iterator[str]:
+def _disclosed(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
     root = next(file.text for file in written.files if file.path == ROOT)
     everything = "\n".join(file.text for file in written.files)
     for one in brief.carried:

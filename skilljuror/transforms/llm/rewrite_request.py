@@ -6,14 +6,18 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from skilljuror.errors import TransformError
-from skilljuror.models.resource_class import is_markdown
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
-from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.plans.render import render
 from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.resource_class import is_markdown
 from skilljuror.transforms.layouts.baseline import Baseline
-from skilljuror.transforms.llm.embedded_files import Carried, carried_files, folded_page
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
+from skilljuror.transforms.llm.placeholders import (
+    PlaceholderFile,
+    page_with_placeholders,
+    placeholder_files,
+)
 
 MAX_SHOWN = 400_000
 """Characters of Markdown that a model is asked to rewrite at once."""
@@ -24,7 +28,7 @@ SPARE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
+class RewriteRequest:
     """One rewriting."""
 
     layout: str
@@ -35,7 +39,7 @@ class Brief:
     """Lines of the frontmatter, both `---` included; they are ours, not the model's."""
     shown: dict[str, str]
     """Path -> Markdown to rewrite."""
-    carried: tuple[Carried, ...]
+    carried: tuple[PlaceholderFile, ...]
     """Text files that are no Markdown: behind placeholders on a flat page, else files."""
     data: dict[str, Blob]
     """Path in the variant -> file that stands there byte for byte."""
@@ -60,7 +64,7 @@ class Brief:
         return [{"path": path, "text": text} for path, text in self.shown.items()]
 
 
-def flat_brief(source: Bundle) -> Brief:
+def baseline_request(source: Bundle) -> RewriteRequest:
     """A whole source into one SKILL.md.
 
     The plan engine's baseline says which files are carried under which marker, which are data, and
@@ -77,30 +81,34 @@ def flat_brief(source: Bundle) -> Brief:
         if path not in aside and is_markdown(path)
     }
     return _sized(
-        Brief(
+        RewriteRequest(
             "baseline",
             str(PurePosixPath(root).parent),
             markdown.lines[: markdown.frontmatter_lines],
             shown,
-            carried_files(markdown),
+            placeholder_files(markdown),
             {path: blob for path, blob in made.items() if path != root},
         )
     )
 
 
-def disclosed_brief(flat: Bundle) -> Brief:
+def disclosure_request(flat: Bundle) -> RewriteRequest:
     """A flat baseline into a root and references; carried files get their own paths again.
 
     Raises TransformError for a bundle that is not one flat skill, or is too large.
     """
     skill, _ = flat_skill(flat, "pd")
     markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
-    carried = carried_files(markdown)
+    carried = placeholder_files(markdown)
     data = {path: blob for path, blob in flat.files.items() if path != skill.path}
     data |= {f"{folder}/{one.path}": one.blob for one in carried}
-    page = folded_page(markdown, carried)[markdown.frontmatter_lines :]
+    page = page_with_placeholders(markdown, carried)[markdown.frontmatter_lines :]
     shown = {"SKILL.md": "\n".join(page)}
-    return _sized(Brief("pd", folder, markdown.lines[: markdown.frontmatter_lines], shown, carried, data))
+    return _sized(
+        RewriteRequest(
+            "pd", folder, markdown.lines[: markdown.frontmatter_lines], shown, carried, data
+        )
+    )
 
 
 def _lines(path: str, blob: Blob) -> Sequence[str]:
@@ -110,7 +118,7 @@ def _lines(path: str, blob: Blob) -> Sequence[str]:
     return text.lines
 
 
-def _sized(brief: Brief) -> Brief:
+def _sized(brief: RewriteRequest) -> RewriteRequest:
     size = sum(map(len, brief.shown.values()))
     if size > MAX_SHOWN:
         raise TransformError(

@@ -1,16 +1,35 @@
-"""Commands that prove a build and weigh its gates: verify, diff, assay, explain."""
+"""Commands that judge and prove variants and weigh the gates: audit, verify, diff, assay, explain."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
-from skilljuror.cli.output import command, emit, progress, table
+from skilljuror.cli.output import command_line, emit, progress, table, to_plain
+from skilljuror.errors import BundleError
+
+STATUS = {"pass": 0, "fail": 1, "review": 3}
+
+
+class Kind(StrEnum):
+    """Layouts that `audit` judges."""
+
+    baseline = "baseline"
+    pd = "pd"
+
+
+class Policy(StrEnum):
+    """Named policies."""
+
+    strict = "strict"
+    llm = "llm"
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
+    app.command("audit")(audit)
     app.command("verify")(verify)
     app.command("diff")(diff)
     app.command("assay")(assay)
@@ -54,13 +73,13 @@ def diff(
     from skilljuror.pipeline.construction.differences import differences
     from skilljuror.reports.page import write_differences
 
-    found = differences(build, a, b)
+    differing = differences(build, a, b)
     if html is not None:
-        write_differences(found, html)
-    emit(found, json, lambda: _tell_diff(found, html))
+        write_differences(differing, html)
+    emit(differing, json, lambda: _print_diff(differing, html))
 
 
-def _tell_diff(found: Any, html: Path | None) -> None:
+def _print_diff(found: Any, html: Path | None) -> None:
     def place(where: Any) -> str:
         return "not found" if where is None else f"{where.file}:{where.start}-{where.end}"
 
@@ -78,6 +97,55 @@ def _tell_diff(found: Any, html: Path | None) -> None:
     )
     if html is not None:
         print(f"page: {html}")
+
+
+def audit(
+    source: Annotated[Path, typer.Option("--source", help="The source, or the parent variant.")],
+    variant: Annotated[Path, typer.Option("--variant", help="The bundle to judge.")],
+    kind: Annotated[Kind, typer.Option("--kind", help="Layout the variant claims.")],
+    policy: Annotated[Policy, typer.Option("--policy", help="How strict.")] = Policy.strict,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Judge whether a bundle keeps the knowledge of another and has the layout it claims."""
+    from skilljuror.bundles import load_bundle
+    from skilljuror.pipeline.construction.audit import audit as judge_pair
+
+    parent = load_bundle(source)
+    if not parent.skills:
+        raise BundleError(
+            f"--source {str(source)!r} has no SKILL.md in any folder; point at a skill's folder, or"
+            " at a folder of skills",
+            file=str(source),
+            field="source",
+        )
+    tops = {path.partition("/")[0] for path in parent.files}
+    under = tops.pop() if len(tops) == 1 else None  # what one skill's folder is called says nothing
+    judged = load_bundle(variant, under=under)
+    result = judge_pair(parent, judged, kind.value, policy.value)
+    fields = ("rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
+    findings = [
+        {name: row[name] for name in (*fields, "message")}
+        for row in to_plain(list(result.findings))
+    ]
+    payload = {"verdict": result.verdict, "findings": findings}
+    emit(payload, json, lambda: _print_audit(result.verdict, findings))
+    raise typer.Exit(STATUS[result.verdict])
+
+
+def _print_audit(verdict: str, findings: list[dict[str, Any]]) -> None:
+    own = [row for row in findings if not row["inherited"]]
+    if own:
+        rows = [
+            (
+                row["severity"], row["rule"], f"{row['file']}:{row['line'] or ''}".rstrip(":"),
+                row["message"] or row["variant_text"] or row["source_text"],
+            )
+            for row in own
+        ]  # fmt: skip
+        table(("severity", "rule", "where", "what"), rows)
+    inherited = len(findings) - len(own)
+    print(f"verdict: {verdict} ({len(own)} findings, {inherited} more inherited from the source)")
 
 
 def assay(
@@ -100,10 +168,14 @@ def assay(
     settings = AssaySettings(policy, sites, seed)
     with progress(json) as listener:
         report = assay_many(builds, settings, jobs=jobs, keep=keep, progress=listener)
-    emit(report, json, lambda: _tell(report, None if keep else _again(builds, settings)))
+    emit(
+        report,
+        json,
+        lambda: _print_assay(report, None if keep else _command_that_keeps(builds, settings)),
+    )
 
 
-def _again(builds: list[Path], settings: Any) -> str:
+def _command_that_keeps(builds: list[Path], settings: Any) -> str:
     """The same assay, kept."""
     from skilljuror.pipeline.construction.assay import DEFAULT_SETTINGS
 
@@ -111,10 +183,10 @@ def _again(builds: list[Path], settings: Any) -> str:
     given = [
         word for name, value, usual in options if value != usual for word in (f"--{name}", value)
     ]
-    return command("assay", *builds, *given, "--keep")
+    return command_line("assay", *builds, *given, "--keep")
 
 
-def _tell(report: Any, again: str | None) -> None:
+def _print_assay(report: Any, again: str | None) -> None:
     from skilljuror.pipeline.construction.assay import power_sentence
 
     rows = [

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Jobs, Json
-from skilljuror.cli.output import command, emit, progress, table
+from skilljuror.cli.output import command_line, emit, progress, table
 from skilljuror.errors import SkilljurorError, UsageError
 
 ENGINES = ("plan", "assign", "rewrite")
-MOST_ISSUES = 8
+MAX_ISSUES = 8
 """Issues of sources that are printed; the record has them all."""
 
 
@@ -56,15 +56,15 @@ def build(
         raise UsageError(
             "--variants names none; leave it out, or name some by comma", field="variants"
         )
-    asked = _asked(engine, model, api_base, out)
+    model_options = _model_options(engine, model, api_base, out)
     results: list[tuple[str, Any]] = []
     with progress(json) as listener:
-        for done in _built(sources, out, jobs, names, asked):
+        for done in _build_each(sources, out, jobs, names, model_options):
             results.append(done)
             if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
     if assay:
-        results = _assayed(results, out, len(sources) > 1, jobs)
+        results = _assay(results, out, len(sources) > 1, jobs)
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
         from skilljuror.pipeline.construction.stored_builds import store_builds
@@ -76,11 +76,11 @@ def build(
         else {"source": name, "record": result}
         for name, result in results
     ]
-    emit(payload if len(sources) > 1 else payload[0], json, lambda: _tell(results, out))
+    emit(payload if len(sources) > 1 else payload[0], json, lambda: _print_builds(results, out))
     raise typer.Exit(_status(results))
 
 
-def _assayed(
+def _assay(
     results: list[tuple[str, Any]], out: Path, many: bool, jobs: int
 ) -> list[tuple[str, Any]]:
     from skilljuror.pipeline.construction.assay import keep_assays
@@ -94,7 +94,9 @@ def _assayed(
     return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
 
 
-def _asked(engine: str, model: str | None, api_base: str | None, out: Path) -> dict[str, Any]:
+def _model_options(
+    engine: str, model: str | None, api_base: str | None, out: Path
+) -> dict[str, Any]:
     """What a build with a model takes on top; empty for the plan engine."""
     from skilljuror.llm import ModelChoice
 
@@ -112,8 +114,8 @@ def _asked(engine: str, model: str | None, api_base: str | None, out: Path) -> d
     return {"mode": engine, "choice": ModelChoice(model, api_base), "calls": calls}
 
 
-def _built(
-    sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], asked: dict[str, Any]
+def _build_each(
+    sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], model_options: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
     from skilljuror.pipeline.construction.build import build_many, build_source
@@ -122,18 +124,18 @@ def _built(
     if len(sources) == 1:
         source = sources[0]
         record = (
-            build_with_model(source, out, variants=names, **asked)
-            if asked
+            build_with_model(source, out, variants=names, **model_options)
+            if model_options
             else build_source(source, out, variants=names)
         )
         yield record.name, record
-    elif asked:
-        yield from build_many_with_model(sources, out, variants=names, **asked)
+    elif model_options:
+        yield from build_many_with_model(sources, out, variants=names, **model_options)
     else:
         yield from build_many(sources, out, jobs, variants=names)
 
 
-def _tell(results: list[tuple[str, Any]], out: Path) -> None:
+def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:
     rows: list[tuple[Any, ...]] = []
     for name, result in results:
         if isinstance(result, SkilljurorError):
@@ -152,36 +154,36 @@ def _tell(results: list[tuple[str, Any]], out: Path) -> None:
     if len(results) > 1:
         print(f"{len(built)} of {len(results)} sources built")
     if built:
-        _tell_troubles(built, out)
+        _print_troubles(built, out)
         print(f"tokens by {built[0].tokenizer}")
-        _tell_power(built)
+        _print_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
         if len(results) > 1:
-            print(f"rows for RQ1 in {out}/study.duckdb: {command('query', out, 'builds')}")
+            print(f"rows for RQ1 in {out}/study.duckdb: {command_line('query', out, 'builds')}")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
 
 
-def _tell_troubles(records: list[Any], out: Path) -> None:
+def _print_troubles(records: list[Any], out: Path) -> None:
     """What is wrong with the sources, and where to read why a variant did not pass."""
-    told = [
+    issues = [
         f"source: {issue['file']}:{issue['line'] or ''}".rstrip(":") + f": {issue['message']}"
         for record in records
         for issue in record.issues
         if issue["severity"] != "info"
     ]
-    for line in told[:MOST_ISSUES]:
+    for line in issues[:MAX_ISSUES]:
         print(line)
-    if len(told) > MOST_ISSUES:
-        print(f"source: {len(told) - MOST_ISSUES} more like these in build.json")
+    if len(issues) > MAX_ISSUES:
+        print(f"source: {len(issues) - MAX_ISSUES} more like these in build.json")
     if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
         print(
             f"why a variant did not pass: gates.jsonl in {out}; explain a rule:"
-            f" {command('explain')}"
+            f" {command_line('explain')}"
         )
 
 
-def _tell_power(records: list[Any]) -> None:
+def _print_power(records: list[Any]) -> None:
     from skilljuror.models.gate import AssayReport
     from skilljuror.pipeline.construction.assay import power_sentence
 

@@ -7,17 +7,17 @@ by us, from the source.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skilljuror.models.resource_class import is_markdown
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.generated.embedded_files import embedded_files
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.models.bundle import Blob
+from skilljuror.models.resource_class import is_markdown
 
 ABOUT_LINES = 30
 ABOUT_CHARS = 1_200
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class PlaceholderFile:
     """One file that stands under a marker of a flat page."""
 
     path: str
@@ -45,10 +45,10 @@ class Carried:
         }
 
 
-def carried_files(markdown: MarkdownIndex) -> tuple[Carried, ...]:
+def placeholder_files(markdown: MarkdownIndex) -> tuple[PlaceholderFile, ...]:
     """The files that a flat page carries in fences, Markdown apart."""
     return tuple(
-        Carried(
+        PlaceholderFile(
             file.path,
             file.heading.title,
             markdown.lines[file.start - 1 : file.end + 1],
@@ -59,7 +59,9 @@ def carried_files(markdown: MarkdownIndex) -> tuple[Carried, ...]:
     )
 
 
-def folded_page(markdown: MarkdownIndex, carried: Sequence[Carried]) -> list[str]:
+def page_with_placeholders(
+    markdown: MarkdownIndex, carried: Sequence[PlaceholderFile]
+) -> list[str]:
     """A flat page with a placeholder in place of each fence that carries a file; the lines before
     the first fence keep their numbers."""
     by_path = {one.path: one for one in carried}
@@ -71,15 +73,17 @@ def folded_page(markdown: MarkdownIndex, carried: Sequence[Carried]) -> list[str
     return [*found, *markdown.lines[place:]]
 
 
-def expanded_page(lines: Sequence[str], carried: Sequence[Carried]) -> list[str]:
+def page_with_files(lines: Sequence[str], carried: Sequence[PlaceholderFile]) -> list[str]:
     """The page with every placeholder line replaced by the fence it stands for."""
     fences = {one.placeholder: one.fence for one in carried}
     return [line for written in lines for line in fences.get(written.strip(), (written,))]
 
 
-def placement_problems(page: Sequence[str], carried: Sequence[Carried]) -> Iterator[str]:
+def placement_problems(page: Sequence[str], carried: Sequence[PlaceholderFile]) -> Iterator[str]:
     """Why the files would not come out of an expanded page again as they went in."""
-    there: Mapping[str, Carried] = {one.path: one for one in carried_files(MarkdownIndex(page))}
+    there: Mapping[str, PlaceholderFile] = {
+        one.path: one for one in placeholder_files(MarkdownIndex(page))
+    }
     for one in carried:
         if one.path not in there or there[one.path].blob != one.blob:
             yield (

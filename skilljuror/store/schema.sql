@@ -1,0 +1,524 @@
+-- The database of a study. The line before a CREATE TABLE or CREATE VIEW says what one row is, the
+-- comment behind a column what it means; both become COMMENT ON, so that the database explains itself.
+
+-- What made this database, one row: where it is another schema, ingest makes the database again.
+CREATE TABLE made_by (
+    schema_sha256 VARCHAR NOT NULL  -- Digest of the schema as applied.
+);
+
+-- What was planned and what was run.
+
+-- The frozen plan, one row; empty in observed mode.
+CREATE TABLE study (
+    study VARCHAR NOT NULL,  -- Name of the study.
+    skilljuror_version VARCHAR NOT NULL,  -- Version of the package that froze the plan.
+    config_digest VARCHAR NOT NULL,  -- sha256 of the study file and of the digests of its tasks.
+    seed BIGINT NOT NULL,  -- Seed of the trial order and of the agents' own seeds.
+    trials_per_cell INTEGER NOT NULL,  -- Planned trials of every (task, condition) pair.
+    treatment VARCHAR,  -- Condition on the plus side of the headline; null when there is one condition only.
+    control VARCHAR,  -- Condition on the minus side of the headline; null when there is one condition only.
+    harness VARCHAR NOT NULL,  -- Harness that runs the trials.
+    agent VARCHAR NOT NULL,  -- Agent that is run.
+    model VARCHAR,  -- Model of the agent; null for an agent without one.
+    config VARCHAR NOT NULL  -- The study file as JSON.
+);
+
+-- One row per planned task.
+CREATE TABLE tasks (
+    task VARCHAR NOT NULL,  -- Name of the task, unique in the study.
+    position INTEGER NOT NULL,  -- 0-based place in the study file.
+    path VARCHAR NOT NULL,  -- Folder of the task, relative to the study file.
+    skills VARCHAR NOT NULL,  -- Source bundle, relative to the study file.
+    instruction_digest VARCHAR NOT NULL,  -- sha256 of the instruction.
+    environment_digest VARCHAR NOT NULL,  -- Tree digest of environment/ without skills.
+    verifier_digest VARCHAR NOT NULL,  -- Tree digest of tests/.
+    source_digest VARCHAR NOT NULL,  -- Tree digest of the source bundle.
+    substrate_digest VARCHAR NOT NULL  -- What must be equal across conditions: instruction, environment and verifier.
+);
+
+-- One row per attribute of a task.
+CREATE TABLE task_attributes (
+    task VARCHAR NOT NULL,  -- Name of the task.
+    attribute VARCHAR NOT NULL,  -- Name of the attribute, such as validation_type.
+    value VARCHAR NOT NULL  -- Its value.
+);
+
+-- One row per arm of the study.
+CREATE TABLE conditions (
+    condition VARCHAR NOT NULL,  -- Name of the condition.
+    position INTEGER NOT NULL,  -- 0-based place in the study file.
+    variant VARCHAR,  -- Variant that the agent is offered; null offers no Skill.
+    role VARCHAR  -- treatment or control of the headline; null for the others.
+);
+
+-- One row per planned trial: the frame that every rate is divided by.
+CREATE TABLE planned_trials (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    task VARCHAR NOT NULL,  -- Name of the task.
+    condition VARCHAR NOT NULL,  -- Name of the condition.
+    number INTEGER NOT NULL,  -- 1-based number inside the cell.
+    position INTEGER NOT NULL,  -- 0-based place in the running order.
+    block INTEGER NOT NULL,  -- 0-based block; each block holds every cell once.
+    seed BIGINT NOT NULL  -- Seed handed to the agent.
+);
+
+-- One row per finished trial, whatever its end.
+CREATE TABLE trials (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    task VARCHAR NOT NULL,  -- Name of the task.
+    condition VARCHAR NOT NULL,  -- Name of the condition.
+    number INTEGER NOT NULL,  -- 1-based number inside the cell.
+    seed BIGINT NOT NULL,  -- Seed handed to the agent.
+    status VARCHAR NOT NULL,  -- scored, timeout, unscored or error.
+    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null when it gave none.
+    rewards MAP(VARCHAR, DOUBLE) NOT NULL,  -- Every key that the verifier wrote.
+    exception VARCHAR,  -- Class of the agent's end when it was not clean.
+    message VARCHAR,  -- One line on what went wrong.
+    agent VARCHAR NOT NULL,  -- Name of the agent.
+    agent_version VARCHAR,  -- Version of the agent.
+    model VARCHAR,  -- Model; null for an agent without one.
+    scripted BOOLEAN NOT NULL,  -- True when a scripted policy ran: its figures say nothing about real agents.
+    harness VARCHAR NOT NULL,  -- Name of the harness.
+    isolation VARCHAR NOT NULL,  -- How the trial was kept apart: bwrap, none, docker, ….
+    config_digest VARCHAR NOT NULL,  -- Digest of the plan it ran under.
+    substrate_digest VARCHAR NOT NULL,  -- Digest of instruction, environment and verifier as run.
+    variant VARCHAR,  -- Variant offered; null for no Skill.
+    variant_digest VARCHAR,  -- Tree digest of the offered variant as it stood in the sandbox.
+    skill_root VARCHAR,  -- Path of the skills folder as the agent saw it.
+    started_at TIMESTAMP,  -- Start, UTC.
+    finished_at TIMESTAMP,  -- End, UTC.
+    agent_seconds DOUBLE,  -- Wall clock of the agent's execution, seconds; null when it never started.
+    verifier_seconds DOUBLE,  -- Wall clock of the verifier, seconds; null when it never started.
+    exit_code INTEGER,  -- Exit status of the agent; null after a timeout.
+    usage_reason VARCHAR  -- Why tokens and cost are null, such as no_model.
+);
+
+-- What was built from the source bundles, and what the gates found.
+
+-- One row per build of a source bundle.
+CREATE TABLE builds (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    skilljuror_version VARCHAR NOT NULL,  -- Version of the package that built it.
+    engine VARCHAR NOT NULL,  -- plan (deterministic), assign or rewrite.
+    tokenizer VARCHAR NOT NULL,  -- Name and version of the tokenizer behind every token count.
+    source_digest VARCHAR NOT NULL,  -- Tree digest of the source as loaded.
+    options VARCHAR NOT NULL,  -- Options of the transforms, JSON.
+    assay VARCHAR  -- Measured power of the gates on this build, JSON; null when not measured.
+);
+
+-- One row per variant of a build; the source itself is the row without a parent.
+CREATE TABLE variants (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Name of the variant.
+    parent VARCHAR,  -- The variant it was made from; null for the source.
+    tree_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents.
+    skills VARCHAR[] NOT NULL,  -- Names of its skill folders.
+    tokens BIGINT NOT NULL,  -- Tokens of all its text.
+    root_lines INTEGER NOT NULL,  -- Lines of all its SKILL.md files.
+    root_tokens BIGINT NOT NULL,  -- Tokens of all its SKILL.md files.
+    verdict VARCHAR,  -- Worst verdict of its gates: pass, review or fail; null for the source.
+    feasibility VARCHAR,  -- ok, over_read_limit or over_context for a flat variant; else null.
+    expected_findings VARCHAR[] NOT NULL  -- Rules that a control is declared to break.
+);
+
+-- One row per file of a variant.
+CREATE TABLE variant_files (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Name of the variant.
+    path VARCHAR NOT NULL,  -- Posix path inside the variant.
+    resource_class VARCHAR NOT NULL,  -- root, support, code or data.
+    sha256 VARCHAR NOT NULL,  -- Digest of its bytes.
+    size BIGINT NOT NULL,  -- Bytes.
+    executable BOOLEAN NOT NULL,  -- Execute bit.
+    lines INTEGER,  -- Lines of text; null for binary.
+    tokens BIGINT  -- Tokens of text; null for binary.
+);
+
+-- One row per gate and variant.
+CREATE TABLE gate_results (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Variant that was judged.
+    gate VARCHAR NOT NULL,  -- Name of the gate.
+    parent VARCHAR NOT NULL,  -- What it was judged against.
+    policy VARCHAR NOT NULL,  -- Named policy: strict or llm.
+    verdict VARCHAR NOT NULL,  -- pass, review (a person must look) or fail.
+    checked MAP(VARCHAR, BIGINT) NOT NULL  -- How many things of each kind were compared.
+);
+
+-- One row per thing that a gate found.
+CREATE TABLE findings (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Variant that was judged.
+    gate VARCHAR NOT NULL,  -- Name of the gate.
+    position INTEGER NOT NULL,  -- 0-based place among the findings of this gate, worst first.
+    rule VARCHAR NOT NULL,  -- Stable rule id.
+    severity VARCHAR NOT NULL,  -- high, medium, low or info.
+    file VARCHAR NOT NULL,  -- Path inside the variant, or inside the source for something missing.
+    line INTEGER,  -- 1-based line in the file.
+    source_text VARCHAR,  -- First 300 characters of the text in the source; null for something added.
+    variant_text VARCHAR,  -- First 300 characters of the text in the variant; null for something missing.
+    inherited BOOLEAN NOT NULL,  -- True when the source already had it.
+    message VARCHAR NOT NULL  -- One line for a person.
+);
+
+-- One row per finding that a person has waived.
+CREATE TABLE waivers (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    position INTEGER NOT NULL,  -- 0-based place in the build record.
+    finding VARCHAR NOT NULL,  -- Id of the finding.
+    reason VARCHAR NOT NULL  -- Why it may stand.
+);
+
+-- What the logs say. Rows point into the raw files by line; no message bodies are kept.
+
+-- One row per file or folder that ingest looked at.
+CREATE TABLE sources (
+    path VARCHAR NOT NULL,  -- Path as found.
+    status VARCHAR NOT NULL,  -- parsed, duplicate, skipped or error.
+    format VARCHAR,  -- Format that claims it.
+    reason VARCHAR,  -- Why it was skipped, is an error, or lost to another capture.
+    size BIGINT  -- Bytes.
+);
+
+-- One row per run of an agent.
+CREATE TABLE trajectories (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    trial VARCHAR,  -- Trial of the study; null in observed mode.
+    source VARCHAR NOT NULL,  -- Path of the main raw log: the provenance of every line number.
+    format VARCHAR NOT NULL,  -- Format it was read with.
+    session VARCHAR,  -- Session id.
+    agent VARCHAR,  -- Agent program.
+    agent_version VARCHAR,  -- Its version.
+    model VARCHAR,  -- Main model.
+    started_at TIMESTAMP,  -- Start, UTC.
+    finished_at TIMESTAMP,  -- End, UTC.
+    steps INTEGER NOT NULL,  -- Steps of the main agent.
+    sub_agents INTEGER NOT NULL,  -- Number of sub-agents with steps.
+    sub_steps INTEGER NOT NULL,  -- Steps of sub-agents.
+    input BIGINT,  -- Input tokens, neither read from nor written to a cache.
+    cache_write BIGINT,  -- Input tokens written to a cache.
+    cache_read BIGINT,  -- Input tokens read from a cache.
+    output BIGINT,  -- Output tokens, reasoning included.
+    reasoning BIGINT,  -- Reasoning tokens.
+    cost_usd DOUBLE,  -- Cost as the log states it, US dollars.
+    compactions INTEGER NOT NULL,  -- Compactions of the context.
+    complete BOOLEAN NOT NULL,  -- False when the log is cut off.
+    skipped_records INTEGER NOT NULL,  -- Records of types that are not read.
+    warnings VARCHAR[] NOT NULL,  -- What the parser could not make sense of.
+    task VARCHAR,  -- Task of the foreign trial around the log; null in a study and where no harness tells it.
+    reward DOUBLE,  -- Reward of its verifier; null when it gave none.
+    exception VARCHAR,  -- Class of its end when it was not clean.
+    offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
+    units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
+    shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.
+);
+
+-- One row per step of an agent.
+CREATE TABLE steps (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
+    step INTEGER NOT NULL,  -- 1-based number of that agent's step.
+    file VARCHAR,  -- Raw file of the line, where it is not the main log.
+    line INTEGER NOT NULL,  -- 1-based raw line.
+    timestamp TIMESTAMP,  -- Time, UTC.
+    actions VARCHAR[] NOT NULL,  -- Actions of its calls, in order.
+    failed_calls INTEGER NOT NULL,  -- Calls whose result says that it did not work.
+    skill_related BOOLEAN NOT NULL,  -- Whether a counted resource event falls into it.
+    text_bytes BIGINT NOT NULL,  -- Bytes of its text, call arguments and results.
+    preview VARCHAR NOT NULL,  -- The first 160 characters of what it says or runs.
+    input BIGINT,  -- Input tokens, uncached.
+    cache_write BIGINT,  -- Input tokens written to a cache.
+    cache_read BIGINT,  -- Input tokens read from a cache.
+    output BIGINT  -- Output tokens.
+);
+
+-- One row per skill that a run was shown.
+CREATE TABLE offered (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    skill VARCHAR NOT NULL,  -- Name as offered.
+    bundled BOOLEAN NOT NULL  -- Belongs to the agent itself, not to the task.
+);
+
+-- One row per access of an agent to a resource in one call.
+CREATE TABLE events (
+    event VARCHAR NOT NULL,  -- Id: trajectory, "#", ordinal.
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    ordinal INTEGER NOT NULL,  -- 0-based number inside the run, in order of occurrence.
+    line INTEGER NOT NULL,  -- 1-based raw line of the call or injection.
+    agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
+    step INTEGER NOT NULL,  -- 1-based step of that agent; 0 before the first.
+    skill VARCHAR NOT NULL,  -- Skill as offered.
+    resource VARCHAR NOT NULL,  -- Canonical path inside the skill; "." for a bare listing.
+    resource_class VARCHAR NOT NULL,  -- root, support, code or data.
+    kind VARCHAR NOT NULL,  -- activate, read, list, search, exec, import, edit, write or mention.
+    via VARCHAR NOT NULL,  -- How: skill-tool, read-tool, shell, injected, slash, reinjected or python.
+    ok BOOLEAN,  -- Content came, or exit status 0; null when nothing says so.
+    content_exposed VARCHAR NOT NULL,  -- What the model saw of the file: full, partial or none.
+    lines STRUCT(first INTEGER, last INTEGER)[],  -- Real file lines shown, as inclusive ranges; null when not determined.
+    witness VARCHAR NOT NULL,  -- Which evidence speaks for it: content, command or both.
+    call_id VARCHAR,  -- The log's id of the call.
+    file VARCHAR,  -- Raw file of the line, where it is not the main log.
+    phantom BOOLEAN NOT NULL,  -- True for a path under a skill root that the bundle does not have.
+    bundled BOOLEAN NOT NULL,  -- True for a skill that belongs to the agent itself.
+    counted BOOLEAN NOT NULL,  -- Whether it is a use at all: any kind but edit, write and mention.
+    quote VARCHAR NOT NULL,  -- A short piece of the evidence.
+    note VARCHAR NOT NULL  -- Free text.
+);
+
+-- One row per knowledge unit that reached a context, the first time it did.
+CREATE TABLE exposure (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    position INTEGER NOT NULL,  -- 0-based order of arrival.
+    unit VARCHAR NOT NULL,  -- Unit id of the build's knowledge map.
+    agent VARCHAR NOT NULL,  -- Whose context.
+    step INTEGER NOT NULL,  -- Step at which it arrived; 0 before the first.
+    times INTEGER NOT NULL,  -- How many events showed it in all.
+    tokens INTEGER  -- Tokens of the unit's text.
+);
+
+-- One row per further total of the exposure of a run.
+CREATE TABLE exposure_totals (
+    trajectory VARCHAR NOT NULL,  -- Key of the run.
+    name VARCHAR NOT NULL,  -- Name of the total.
+    value DOUBLE NOT NULL  -- The number.
+);
+
+-- One row per number about one trial, or about one run in observed mode.
+CREATE TABLE measures (
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    metric VARCHAR NOT NULL,  -- Name of the measure.
+    key VARCHAR NOT NULL,  -- Sub-key; empty for none.
+    value DOUBLE,  -- The number; null when it could not be computed.
+    reason VARCHAR  -- Why the value is null.
+);
+
+-- One row per foreign trial whose result stands alone: no log of it could be read, so that its steps, events and measures are not known.
+CREATE TABLE unlogged_trials (
+    trial VARCHAR NOT NULL,  -- The harness's id of the trial: the key that its run would have.
+    name VARCHAR NOT NULL,  -- The harness's name of the trial.
+    source VARCHAR NOT NULL,  -- Folder of the trial; `sources` says there why no log was read.
+    format VARCHAR NOT NULL,  -- Format of the folder.
+    task VARCHAR NOT NULL,  -- Task of the trial.
+    agent VARCHAR,  -- Agent program.
+    agent_version VARCHAR,  -- Its version.
+    model VARCHAR,  -- Model.
+    started_at TIMESTAMP,  -- Start of the trial, UTC.
+    finished_at TIMESTAMP,  -- End of the trial, UTC.
+    reward DOUBLE,  -- Reward of its verifier; null when it gave none.
+    exception VARCHAR,  -- Class of its end when it was not clean.
+    message VARCHAR  -- First line of the exception's message.
+);
+
+-- What judges say about single events.
+
+-- One row per judge and event.
+CREATE TABLE verdicts (
+    event VARCHAR NOT NULL,  -- Id of the event.
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    label VARCHAR NOT NULL,  -- yes, no or unknown.
+    category VARCHAR NOT NULL,  -- Why.
+    source_quote VARCHAR,  -- What the resource said.
+    action_quote VARCHAR,  -- What the agent then did with it.
+    action_step INTEGER,  -- Step of that action.
+    action_line INTEGER,  -- Raw line of that action.
+    model VARCHAR,  -- Model behind the judge; null for a judge without one.
+    prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
+    note VARCHAR NOT NULL  -- Free text.
+);
+
+-- Views that put the planned frame and foreign logs side by side.
+
+-- One row per planned trial, per foreign run, and per foreign trial without a log (both with condition "observed"): the frame of every rate.
+CREATE VIEW runs AS
+SELECT
+    p.trial AS run,  -- Name of the trial, or key of the foreign run.
+    p.task AS task,  -- Name of the task; null for a foreign run that no trial of a harness holds.
+    p.condition AS condition,  -- Name of the condition; "observed" for a foreign run.
+    c.position AS position,  -- Place of the condition in the study file.
+    coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
+    t.reward AS reward,  -- Reward of the verifier; null when there is none.
+    t.exception AS exception,  -- Class of the agent's end when it was not clean.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout', false) AS settled,  -- Whether the outcome is final: a reward, or the time ran out.
+    r.trial IS NOT NULL AS readable  -- Whether a log of it could be read.
+FROM planned_trials AS p
+JOIN conditions AS c ON c.condition = p.condition
+LEFT JOIN trials AS t ON t.trial = p.trial
+LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
+UNION ALL BY NAME
+SELECT
+    trajectory AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
+    reward, exception, reward IS NOT NULL AS settled, true AS readable
+FROM trajectories
+WHERE trial IS NULL
+UNION ALL BY NAME
+SELECT
+    trial AS run, task, 'observed' AS condition, 0 AS position, 'observed' AS status,
+    reward, exception, reward IS NOT NULL AS settled, false AS readable
+FROM unlogged_trials;
+
+-- One row per use of a Skill resource: events without authoring and mentions, and without the agent's own skills.
+CREATE VIEW uses AS
+SELECT
+    e.event AS event,  -- Id of the event.
+    coalesce(t.trial, t.trajectory) AS run,  -- Name of the trial, or key of the foreign run.
+    e.trajectory AS trajectory,  -- Key of the trajectory.
+    e.ordinal AS ordinal,  -- 0-based number inside the trajectory.
+    e.agent AS agent,  -- "main" or the sub-agent's id.
+    e.step AS step,  -- 1-based step of that agent; 0 before the first.
+    regexp_extract(e.skill, '[^:]*$') AS skill,  -- Skill, without the name of a plugin.
+    e.resource AS resource,  -- Canonical path inside the skill; "." for a bare listing.
+    e.resource_class AS resource_class,  -- root, support, code or data.
+    e.kind AS kind,  -- activate, read, list, search, exec or import.
+    e.via AS via,  -- How.
+    e.ok AS ok,  -- Whether it worked; null when nothing says so.
+    e.content_exposed AS content_exposed,  -- full, partial or none.
+    e.phantom AS phantom,  -- True for a path that the bundle does not have.
+    e.kind IN ('activate', 'read', 'search', 'exec', 'import') AND NOT e.phantom AS opens  -- Whether it opens a resource (a listing does not).
+FROM events AS e
+JOIN trajectories AS t ON t.trajectory = e.trajectory
+WHERE e.counted AND NOT e.bundled;
+
+-- Trials that do not belong to their arm.
+
+-- How a name compares: folders and frontmatter spell one skill in different ways.
+CREATE MACRO plain_name(name) AS
+    regexp_replace(lower(regexp_extract(name, '[^:/]*$')), '[^\p{L}\p{N}]+', '-', 'g');
+
+-- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Claude Code always keeps all names. Codex and Copilot CLI leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length; of others nothing is known.
+CREATE MACRO is_whole_list(agent, listed) AS coalesce(agent = 'claude-code', false) OR listed < 12;
+
+-- One row per reason why a trial does not belong to its arm: it is invalid for the design and should be run again.
+CREATE VIEW contaminations AS
+SELECT
+    r.run AS trial,  -- Name of the trial.
+    'skill_in_no_skill_arm' AS flag,  -- What is wrong with it.
+    count(*) || ' uses of ' || string_agg(DISTINCT u.skill, ', ' ORDER BY u.skill) AS detail  -- What the flag rests on.
+FROM runs AS r
+JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
+JOIN uses AS u ON u.run = r.run AND u.content_exposed <> 'none'
+GROUP BY r.run
+UNION ALL
+SELECT
+    r.run, 'skill_offered_in_no_skill_arm',
+    'the log lists ' || string_agg(DISTINCT o.skill, ', ' ORDER BY o.skill)
+FROM runs AS r
+JOIN conditions AS c ON c.condition = r.condition AND c.variant IS NULL
+JOIN trajectories AS l ON l.trial = r.run
+JOIN offered AS o ON o.trajectory = l.trajectory AND NOT o.bundled
+WHERE EXISTS (
+    SELECT 1 FROM variants AS v
+    WHERE v.build = r.task AND list_contains(v.skills, regexp_extract(o.skill, '[^:]*$'))
+)
+GROUP BY r.run
+UNION ALL
+SELECT
+    t.trial, 'other_variants_file',
+    'saw ' || string_agg(DISTINCT f.path, ', ' ORDER BY f.path) || ', which its variant does not have'
+FROM trials AS t
+JOIN uses AS u ON u.run = t.trial AND u.phantom AND u.content_exposed <> 'none'
+JOIN variant_files AS f
+    ON f.build = t.task
+    AND f.variant <> t.variant
+    AND f.path = regexp_extract(u.skill, '[^:]*$') || '/' || u.resource
+GROUP BY t.trial
+UNION ALL
+SELECT
+    t.trial, 'other_variant',
+    'planned ' || coalesce(c.variant, 'none') || ', ran ' || coalesce(t.variant, 'none')
+FROM trials AS t
+JOIN planned_trials AS p ON p.trial = t.trial
+JOIN conditions AS c ON c.condition = p.condition
+WHERE c.variant IS DISTINCT FROM t.variant
+UNION ALL
+SELECT t.trial, 'variant_changed', 'the offered files are not those that were built'
+FROM trials AS t
+JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+WHERE t.variant_digest <> v.tree_digest
+UNION ALL
+SELECT t.trial, 'substrate_changed', 'instruction, environment or verifier is not as planned'
+FROM trials AS t
+JOIN tasks AS k ON k.task = t.task
+WHERE t.substrate_digest <> k.substrate_digest
+UNION ALL
+SELECT t.trial, 'other_plan', 'it ran under another plan'
+FROM trials AS t
+JOIN study AS s ON s.config_digest <> t.config_digest
+UNION ALL
+SELECT
+    trial, 'skill_not_offered',
+    'the log lists the skills on offer, and not ' || string_agg(skill, ', ' ORDER BY skill) || ' of the variant'
+FROM (
+    SELECT
+        l.trajectory, l.trial, l.agent, s.skill, len(v.skills) AS skills,
+        -- what was listed in all, and under names that the variant does not have
+        (SELECT count(*) FROM offered AS o WHERE o.trajectory = l.trajectory) AS listed,
+        (
+            SELECT count(*) FROM offered AS o
+            WHERE o.trajectory = l.trajectory
+                AND NOT o.bundled
+                AND NOT list_contains(list_transform(v.skills, lambda n: plain_name(n)), plain_name(o.skill))
+        ) AS strangers
+    FROM trajectories AS l
+    JOIN trials AS t ON t.trial = l.trial
+    JOIN variants AS v ON v.build = t.task AND v.variant = t.variant
+    CROSS JOIN unnest(v.skills) AS s (skill)
+    WHERE l.offered_known
+        AND NOT EXISTS (
+            SELECT 1 FROM offered AS o
+            WHERE o.trajectory = l.trajectory AND plain_name(o.skill) = plain_name(s.skill)
+        )
+)
+GROUP BY trajectory, trial, agent, skills, listed, strangers
+-- Claude Code lists the names of folders; others the names in the frontmatter, so that a stranger may be a missing one.
+HAVING count(*) = skills
+    OR (is_whole_list(agent, listed) AND (coalesce(agent = 'claude-code', false) OR strangers < count(*)));
+
+-- What the gates did with changes that were planted.
+
+-- One row per assayed build and kind of change. Builds of one source with the same variants stand for one: the changes planted in them are the same, and counting them twice would feign certainty.
+CREATE VIEW assays AS
+WITH contents AS (
+    SELECT
+        build,
+        coalesce(string_agg(variant || ' ' || tree_digest, ' ' ORDER BY variant), build) AS content
+    FROM builds LEFT JOIN variants USING (build) GROUP BY build
+),
+twins AS (SELECT build, content, count(*) OVER (PARTITION BY content) AS builds FROM contents),
+read AS (
+    SELECT
+        build,
+        from_json(assay, '{"policy": "VARCHAR", "seed": "BIGINT", "sites": "BIGINT", "rows": [{
+            "mutation": "VARCHAR", "drift": "BOOLEAN", "mutants": "BIGINT", "equivalent": "BIGINT",
+            "flagged": "BIGINT", "failed": "BIGINT"
+        }]}') AS told
+    FROM builds WHERE assay IS NOT NULL
+),
+once AS (
+    SELECT build, builds, told FROM read JOIN twins USING (build)
+    QUALIFY row_number() OVER (
+        PARTITION BY content, told.policy ORDER BY told.sites DESC, build
+    ) = 1
+),
+flat AS (SELECT build, builds, told, unnest(told.rows) AS found FROM once)
+SELECT
+    build AS build,  -- Name of the build.
+    builds AS builds,  -- Builds with the source and variants of this one, itself included.
+    told.policy AS policy,  -- Named policy that the verdicts follow.
+    told.seed AS seed,  -- Seed of the choice of places.
+    told.sites AS sites,  -- Most places per kind of change and variant.
+    found.mutation AS mutation,  -- Kind of change.
+    found.drift AS drift,  -- Whether it changes what an agent must do; a harmless one does not.
+    found.mutants AS planted,  -- Changes made and judged.
+    found.equivalent AS equivalent,  -- Changes left out: the text says the same without white space, list markers and emphasis.
+    found.flagged AS flagged,  -- Changes with a verdict other than pass.
+    found.failed AS failed  -- Changes with the verdict fail.
+FROM flat;
+
+-- Wilson's 95 % interval of a share; null where there is nothing. `s` is the squared normal quantile over the whole.
+CREATE MACRO wilson_end(p, s, side) AS
+    (p + s / 2 + side * sqrt(s * p * (1 - p) + s * s / 4)) / (1 + s);
+CREATE MACRO wilson_low(part, whole) AS
+    if(part / nullif(whole, 0) = 0, 0, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), -1));
+CREATE MACRO wilson_high(part, whole) AS
+    if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
