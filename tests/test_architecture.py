@@ -84,6 +84,16 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "layouts": {"base", "disclosure", "editing", "flattening"},
         "llm": {"disclosure", "editing", "layouts"},
     },
+    "gates": {
+        "base": set(),
+        "rules": set(),
+        "policies": set(),
+        "findings": {"policies", "rules"},
+        "pointers": {"findings"},
+        "hygiene": {"findings", "pointers"},
+        **{gate: {"findings"} for gate in ("knowledge", "layout", "security", "size", "style")},
+        "mutations": set(),
+    },
     "judge": {
         "base": set(),
         "replay": set(),

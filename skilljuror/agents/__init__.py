@@ -1,10 +1,7 @@
-"""Agents: programs that a harness can start.
-
-An agent is a function of its options and its model that gives an `AgentProgram`.
-"""
+"""Agents: programs that a harness can start."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from skilljuror.errors import UsageError
 from skilljuror.models.agent import AgentProgram
@@ -12,6 +9,17 @@ from skilljuror.models.agent import AgentProgram
 AGENTS = {
     "scripted": "skilljuror.agents:scripted_program",
 }
+
+
+class Agent(Protocol):
+    """What an agent is: a function that gives its program."""
+
+    def __call__(self, options: dict[str, Any], model: str | None) -> AgentProgram:
+        """The program for the `options` and the `model` of a study file.
+
+        Raises UsageError for an option, or a model, that the agent does not take.
+        """
+        ...
 
 
 def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram:

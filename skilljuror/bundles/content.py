@@ -33,9 +33,9 @@ def _text_issues(path: str, text: str) -> Iterator[BundleIssue]:
         ("pipe-to-shell", _PIPE, "pipes a download into a shell"),
         ("hardcoded-skill-path", _SKILL_FOLDER, "names an absolute path of a skill folder"),
     ):
-        found = pattern.search(text)
-        if found:
-            line = text.count("\n", 0, found.start()) + 1
+        match = pattern.search(text)
+        if match:
+            line = text.count("\n", 0, match.start()) + 1
             yield BundleIssue(rule, "warning", path, message, line)
     if "<!--" in text and path.lower().endswith(".md"):
         line = text.count("\n", 0, text.index("<!--")) + 1

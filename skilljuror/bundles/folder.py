@@ -1,16 +1,24 @@
-"""Read a folder without following any link, however it changes while being read."""
+"""Read a folder without following any link, however it changes while being read; write a fresh one."""
 
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from skilljuror.bundles.limits import MAX_DEPTH, MAX_FILE_BYTES, ReadBudget, check_name, is_skipped
+from skilljuror.bundles.limits import (
+    MAX_DEPTH,
+    MAX_FILE_BYTES,
+    ReadBudget,
+    check_name,
+    check_path,
+    is_skipped,
+)
 from skilljuror.errors import BundleError
 from skilljuror.models.bundle import Blob, BundleIssue
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def read_folder(root: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
@@ -82,3 +90,23 @@ def _read(name: str, path: str, folder: int, budget: ReadBudget, issues: list[Bu
         message = "set-id and world-write bits are not kept"
         issues.append(BundleIssue("odd-mode", "warning", path, message))
     return Blob(data, bool(status.st_mode & stat.S_IXUSR))
+
+
+def write_bundle(files: dict[str, Blob], target: Path) -> None:
+    """Write every file below `target`, which must be fresh: nothing is overwritten.
+
+    Modes are 0644, or 0755 for executables. Raises BundleError for a path that would leave
+    `target` or that is both a file and a folder.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for path, blob in files.items():
+        check_path(path)
+        mode = 0o755 if blob.executable else 0o644
+        try:
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(target / path, _NEW, mode)
+        except OSError as error:
+            raise BundleError(f"{path!r} cannot be written: {error.strerror}", file=path) from error
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(blob.data)
+            os.fchmod(handle, mode)

@@ -50,14 +50,14 @@ def make_bundle(
     skills = find_skills(ordered)
     if issues is None:
         return Bundle(name, ordered, skills, source)
-    found = [
+    all_issues = [
         *issues,
         *_collisions(ordered),
         *skill_issues(ordered, skills),
         *content_issues(ordered),
     ]
-    found.sort(key=lambda issue: (issue.file, issue.line or 0, issue.rule, issue.message))
-    return Bundle(name, ordered, skills, source, tuple(found))
+    all_issues.sort(key=lambda issue: (issue.file, issue.line or 0, issue.rule, issue.message))
+    return Bundle(name, ordered, skills, source, tuple(all_issues))
 
 
 def source_slug(text: str) -> str:

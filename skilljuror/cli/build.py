@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Jobs, Json
+from skilljuror.cli.options import Debug, Gates, Jobs, Json
 from skilljuror.cli.output import command_line, emit, progress, table
 from skilljuror.errors import SkilljurorError, UsageError
 
@@ -41,6 +41,7 @@ def build(
     api_base: Annotated[
         str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
     ] = None,
+    gates: Gates = None,
     assay: Annotated[
         bool, typer.Option("--assay", help="Measure what the gates would have caught, too.")
     ] = False,
@@ -56,10 +57,11 @@ def build(
         raise UsageError(
             "--variants names none; leave it out, or name some by comma", field="variants"
         )
-    model_options = _model_options(engine, model, api_base, out)
+    chosen = {"variants": names, "gates": gates or ()}
+    model_engine = _model_engine(engine, model, api_base, out)
     results: list[tuple[str, Any]] = []
     with progress(json) as listener:
-        for done in _build_each(sources, out, jobs, names, model_options):
+        for done in _build_each(sources, out, jobs, model_engine, chosen):
             results.append(done)
             if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
@@ -94,28 +96,26 @@ def _assay(
     return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
 
 
-def _model_options(
-    engine: str, model: str | None, api_base: str | None, out: Path
-) -> dict[str, Any]:
-    """What a build with a model takes on top; empty for the plan engine."""
+def _model_engine(engine: Any, model: str | None, api_base: str | None, out: Path) -> Any:
+    """How a model takes part in the build; None for the plan engine."""
     from skilljuror.llm import ModelChoice
+    from skilljuror.pipeline.construction.model_build import ModelEngine
 
     if engine not in ENGINES:
         raise UsageError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
     if engine == "plan" and (model or api_base):
         raise UsageError("the engine 'plan' asks no model; choose --engine assign or rewrite")
     if engine == "plan":
-        return {}
+        return None
     if not model:
         raise UsageError(
             f"the engine {engine!r} asks a model; name one with --model, such as openai/gpt-5.4"
         )
-    calls = out.parent / f"{out.name}.calls.jsonl"
-    return {"mode": engine, "choice": ModelChoice(model, api_base), "calls": calls}
+    return ModelEngine(engine, ModelChoice(model, api_base), out.parent / f"{out.name}.calls.jsonl")
 
 
 def _build_each(
-    sources: list[Path], out: Path, jobs: int, names: tuple[str, ...], model_options: dict[str, Any]
+    sources: list[Path], out: Path, jobs: int, engine: Any, chosen: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
     from skilljuror.pipeline.construction.build import build_many, build_source
@@ -124,15 +124,15 @@ def _build_each(
     if len(sources) == 1:
         source = sources[0]
         record = (
-            build_with_model(source, out, variants=names, **model_options)
-            if model_options
-            else build_source(source, out, variants=names)
+            build_with_model(source, out, engine, **chosen)
+            if engine
+            else build_source(source, out, **chosen)
         )
         yield record.name, record
-    elif model_options:
-        yield from build_many_with_model(sources, out, variants=names, **model_options)
+    elif engine:
+        yield from build_many_with_model(sources, out, engine, **chosen)
     else:
-        yield from build_many(sources, out, jobs, variants=names)
+        yield from build_many(sources, out, jobs, **chosen)
 
 
 def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from skilljuror.cli.options import Debug, Jobs, Json
+from skilljuror.cli.options import Debug, Gates, Jobs, Json
 from skilljuror.cli.output import command_line, emit, progress, table, to_plain
 from skilljuror.errors import BundleError
 
@@ -104,6 +104,7 @@ def audit(
     variant: Annotated[Path, typer.Option("--variant", help="The bundle to judge.")],
     kind: Annotated[Kind, typer.Option("--kind", help="Layout the variant claims.")],
     policy: Annotated[Policy, typer.Option("--policy", help="How strict.")] = Policy.strict,
+    gates: Gates = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -122,7 +123,7 @@ def audit(
     tops = {path.partition("/")[0] for path in parent.files}
     under = tops.pop() if len(tops) == 1 else None  # what one skill's folder is called says nothing
     judged = load_bundle(variant, under=under)
-    result = judge_pair(parent, judged, kind.value, policy.value)
+    result = judge_pair(parent, judged, kind.value, policy.value, gates=gates or ())
     fields = ("rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
     findings = [
         {name: row[name] for name in (*fields, "message")}

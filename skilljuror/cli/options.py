@@ -16,4 +16,12 @@ Formats = Annotated[
         help="Look for this format alone, or a parser of yours: package.module:Class; repeatable.",
     ),
 ]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gate",
+        metavar="NAME",
+        help="Judge by a gate of yours, too: package.module:Class; repeatable.",
+    ),
+]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Worker processes.")]

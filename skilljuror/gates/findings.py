@@ -1,4 +1,4 @@
-"""How gates tell what they found: one way to make findings, to inherit them and to answer."""
+"""From what a gate sees to its answer: observations, findings, inheritance, the result."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -16,23 +16,28 @@ class Observation(NamedTuple):
     """Something a rule sees in one bundle; the same key in the parent makes it inherited."""
 
     rule: str
+    """Id of the rule, in the table of rules."""
     key: Hashable
     """What stays the same when the thing moves to another file."""
     file: str
+    """Path inside the bundle; "" for the bundle as a whole."""
     line: int | None = None
+    """1-based line."""
     text: str | None = None
     """What stands in the variant."""
     message: str = ""
     """One line for a person; the rule's own words when empty."""
 
 
-def finding(fact: Observation, before: str | None = None, inherited: bool = False) -> Finding:
+def finding(
+    observation: Observation, before: str | None = None, inherited: bool = False
+) -> Finding:
     """A finding with the severity and words of its rule; long texts are cut."""
-    rule = RULES[fact.rule]
+    rule = RULES[observation.rule]
     return Finding(
-        rule=fact.rule, severity=rule.severity, file=fact.file, line=fact.line,
-        source_text=_cut(before), variant_text=_cut(fact.text), inherited=inherited,
-        message=fact.message or rule.what,
+        rule=observation.rule, severity=rule.severity, file=observation.file, line=observation.line,
+        source_text=_cut(before), variant_text=_cut(observation.text), inherited=inherited,
+        message=observation.message or rule.what,
     )  # fmt: skip
 
 
@@ -41,14 +46,14 @@ def _cut(text: str | None) -> str | None:
 
 
 def differential(parent: Iterable[Observation], variant: Iterable[Observation]) -> list[Finding]:
-    """The facts of the variant; as many of a key as the parent has are inherited."""
-    known = Counter((fact.rule, fact.key) for fact in parent)
-    found = []
-    for fact in variant:
-        inherited = known[fact.rule, fact.key] > 0
-        known[fact.rule, fact.key] -= inherited
-        found.append(finding(fact, inherited=inherited))
-    return found
+    """Findings of the variant's observations; as many of a key as the parent has are inherited."""
+    known = Counter((observation.rule, observation.key) for observation in parent)
+    findings = []
+    for observation in variant:
+        inherited = known[observation.rule, observation.key] > 0
+        known[observation.rule, observation.key] -= inherited
+        findings.append(finding(observation, inherited=inherited))
+    return findings
 
 
 def gate_result(

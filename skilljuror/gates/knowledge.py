@@ -23,23 +23,25 @@ _LOUD = ("critical", "warning", "caution", "important", "valid", "required", "mu
 
 
 class KnowledgeGate:
-    """Compares units; every loss and every gain is a finding."""
+    """Compares knowledge units; every loss and every gain is a finding."""
 
     name: ClassVar[str] = "knowledge"
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair."""
-        found = diff(parent, variant)
+        comparison = diff(parent, variant)
         findings = [
-            *_altered(found.altered),
-            *_lost_files(found, parent),
-            *_missing(found.missing),
-            *_added(found.added),
-            *(_lead(unit) for unit in found.routing),
-            *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in found.moved),
-            *(_pair("knowledge.reworded", pair) for pair in found.reworded),
+            *_altered(comparison.altered),
+            *_lost_files(comparison, parent),
+            *_missing(comparison.missing),
+            *_added(comparison.added),
+            *(_routing_line(unit) for unit in comparison.routing),
+            *(_pair("knowledge.moved", pair, _moved_message(pair)) for pair in comparison.moved),
+            *(_pair("knowledge.reworded", pair) for pair in comparison.reworded),
         ]
-        checked = {k: n for k, n in found.compared.items() if k in CONTENT_KINDS or k == "file"}
+        checked = {
+            k: n for k, n in comparison.compared.items() if k in CONTENT_KINDS or k == "file"
+        }
         return gate_result(self.name, (parent, variant), policy, findings, checked)
 
 
@@ -52,18 +54,20 @@ def _altered(pairs: Sequence[UnitPair]) -> Iterator[Finding]:
 def _pair(rule: str, pair: UnitPair, message: str = "") -> Finding:
     after = pair.after
     return finding(
-        Observation(rule, None, after.file, after.start, _told(after), message), _told(pair.before)
+        Observation(rule, None, after.file, after.start, _shown_text(after), message),
+        _shown_text(pair.before),
     )
 
 
-def _told(unit: Unit) -> str:
+def _shown_text(unit: Unit) -> str:
     """A unit as a person wants to see it: of a file its path, without the digest."""
     return unit.text.rpartition(" ")[0] if unit.kind == "file" else unit.text
 
 
 def _moved_message(pair: UnitPair) -> str:
-    home, here = (unit.headings[-1] if unit.headings else "" for unit in (pair.before, pair.after))
-    return f"moved from {f'below {home!r}' if home else 'above all headings'} to below {here!r}"
+    old_heading, new_heading = ("".join(one.headings[-1:]) for one in (pair.before, pair.after))
+    home = f"below {old_heading!r}" if old_heading else "above all headings"
+    return f"moved from {home} to below {new_heading!r}"
 
 
 def _weight(unit: Unit) -> int:
@@ -79,7 +83,7 @@ def _critical(unit: Unit) -> bool:
 def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
         if unit.kind == "file":
-            yield finding(Observation("knowledge.file-lost", None, unit.file), _told(unit))
+            yield finding(Observation("knowledge.file-lost", None, unit.file), _shown_text(unit))
         else:
             rule = "knowledge.critical-missing" if _critical(unit) else "knowledge.missing"
             yield finding(Observation(rule, None, unit.file, unit.start), unit.text)
@@ -87,10 +91,12 @@ def _missing(units: Iterable[Unit]) -> Iterator[Finding]:
 
 def _added(units: Iterable[Unit]) -> Iterator[Finding]:
     for unit in sorted(units, key=lambda unit: -_weight(unit)):
-        yield finding(Observation(_added_rule(unit), None, unit.file, unit.start, _told(unit)))
+        yield finding(
+            Observation(_added_rule(unit), None, unit.file, unit.start, _shown_text(unit))
+        )
 
 
-def _lead(unit: Unit) -> Finding:
+def _routing_line(unit: Unit) -> Finding:
     return finding(Observation("knowledge.lead", None, unit.file, unit.start, unit.text))
 
 
@@ -102,9 +108,9 @@ def _added_rule(unit: Unit) -> str:
     return "knowledge.critical-added" if _critical(unit) else "knowledge.added"
 
 
-def _lost_files(found: UnitDiff, parent: Bundle) -> Iterator[Finding]:
+def _lost_files(comparison: UnitDiff, parent: Bundle) -> Iterator[Finding]:
     """Text files most of whose units are missing: wherever the file went, it was not carried."""
-    missing: dict[str, int] = Counter(u.file for u in found.missing if u.kind != "file")
+    missing: dict[str, int] = Counter(u.file for u in comparison.missing if u.kind != "file")
     if not missing:
         return
     sizes: dict[str, int] = defaultdict(int)

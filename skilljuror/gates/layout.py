@@ -34,7 +34,7 @@ class LayoutGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; what a kind promises is asked of the variant alone."""
-        promised = [finding(fact) for fact in _PROMISES.get(kind, _nothing)(parent, variant)]
+        promised = [finding(one) for one in _PROMISES.get(kind, _promises_nothing)(parent, variant)]
         findings = [*promised, *differential(_general(parent), _general(variant))]
         checked = {"root": len(variant.skills), "path": len(variant.files)}
         return gate_result(self.name, (parent, variant), policy, findings, checked)
@@ -62,8 +62,8 @@ def _frontmatter(bundle: Bundle, skill: Skill) -> Iterator[Observation]:
         yield Observation("layout.frontmatter", message, skill.path, 1, message=message)
 
 
-def _nothing(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
-    """A kind that promises nothing."""
+def _promises_nothing(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+    """What is asked of a layout that is not known."""
     yield from ()
 
 
@@ -79,7 +79,7 @@ def _one_root(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
         yield Observation("layout.roots", "", "", message=message)
 
 
-def _flat(variant: Bundle) -> Iterator[Observation]:
+def _text_beside_root(variant: Bundle) -> Iterator[Observation]:
     """Text beside the roots; data, binaries, licences and empty files may stay."""
     roots = {skill.path for skill in variant.skills}
     for path, blob in variant.files.items():
@@ -87,17 +87,17 @@ def _flat(variant: Bundle) -> Iterator[Observation]:
             yield Observation("layout.flat", path, path)
 
 
-def _origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+def _promises_of_origin_flat(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _same_roots(parent, variant)
-    yield from _flat(variant)
+    yield from _text_beside_root(variant)
 
 
-def _baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+def _promises_of_baseline(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     yield from _one_root(parent, variant)
-    yield from _flat(variant)
+    yield from _text_beside_root(variant)
 
 
-def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
+def _promises_of_pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
     """PD-1, PD-2 and PD-3, read mechanically. (measures §6)"""
     for skill in variant.skills:
         lines = len((variant.files[skill.path].text or "").removesuffix("\n").split("\n"))
@@ -110,7 +110,7 @@ def _pd(parent: Bundle, variant: Bundle) -> Iterator[Observation]:
         yield Observation("layout.pd-support", "", "")
     roots = _roots(variant)
     for path in support:
-        yield from _named(path, roots)
+        yield from _cue_observations(path, roots)
 
 
 def _support(variant: Bundle) -> Iterator[str]:
@@ -137,36 +137,35 @@ def _roots(variant: Bundle) -> list[_Root]:
     for unit in units_of(variant):
         if unit.kind in CONTENT_KINDS:
             units[unit.file].append(unit)
-    found = []
+    roots = []
     for skill in variant.skills:
         on: dict[int, list[int]] = defaultdict(list)
         for number, unit in enumerate(units[skill.path]):
             for line in range(unit.start, unit.end + 1):
                 on[line].append(number)
         text = variant.files[skill.path].text or ""
-        found.append(_Root(skill, text, units[skill.path], on))
-    return found
+        roots.append(_Root(skill, text, units[skill.path], on))
+    return roots
 
 
-def _named(path: str, roots: list[_Root]) -> Iterator[Observation]:
+def _cue_observations(path: str, roots: list[_Root]) -> Iterator[Observation]:
     """Whether some line of a root names the file, and says when or why."""
-    cues = [cue for root in roots for cue in _cues(root, path)]
+    cues = [cue for root in roots for cue in _cues_for(root, path)]
     if not cues:
         yield Observation("layout.pd-unnamed", path, path)
     elif not any(_says_when(cue) for cue in cues):
         yield Observation("layout.pd-cue", path, path, text=cues[0])
 
 
-def _cues(root: _Root, path: str) -> Iterator[str]:
+def _cues_for(root: _Root, path: str) -> Iterator[str]:
     """What the root says where it names the file, without the names themselves."""
-    names, own = _names_of(path, root.skill.directory), root.units
-    for line in sorted({
-        root.text.count("\n", 0, found.start()) + 1 for found in names.finditer(root.text)
-    }):
-        here = list(root.on.get(line, ()))
-        if here and own[here[-1]].kind == "heading":
-            here += range(here[-1] + 1, min(here[-1] + 3, len(own)))
-        yield names.sub(" ", " ".join(own[n].text for n in here))
+    names, units = _names_of(path, root.skill.directory), root.units
+    starts = (match.start() for match in names.finditer(root.text))
+    for line in sorted({root.text.count("\n", 0, start) + 1 for start in starts}):
+        numbers = list(root.on.get(line, ()))
+        if numbers and units[numbers[-1]].kind == "heading":
+            numbers += range(numbers[-1] + 1, min(numbers[-1] + 3, len(units)))
+        yield names.sub(" ", " ".join(units[n].text for n in numbers))
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:
@@ -184,8 +183,8 @@ def _says_when(cue: str) -> bool:
 
 _PROMISES: dict[str, Callable[[Bundle, Bundle], Iterator[Observation]]] = {
     "origin": _same_roots,
-    "origin-flat": _origin_flat,
-    "baseline": _baseline,
-    "pd": _pd,
+    "origin-flat": _promises_of_origin_flat,
+    "baseline": _promises_of_baseline,
+    "pd": _promises_of_pd,
 }
 """kind -> what it promises; any other kind promises nothing."""

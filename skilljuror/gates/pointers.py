@@ -35,20 +35,20 @@ _STALE = re.compile(
 )
 
 
-def pointer_facts(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
+def pointer_observations(bundle: Bundle, units: list[Unit]) -> Iterator[Observation]:
     """Links and anchors without a target, commands without a script, absolute skill paths."""
-    places = _Places(bundle, units)
+    targets = _LinkTargets(bundle, units)
     for unit in units:
         if unit.kind == "link":
-            yield from places.link(unit)
+            yield from targets.link(unit)
         elif unit.kind in CONTENT_KINDS and ("." in unit.text or "skills" in unit.text):
-            yield from places.commands(unit)
+            yield from targets.commands(unit)
             if unit.generated is None:
                 yield from _stale(unit)
-                yield from places.mentions(unit)
+                yield from targets.mentions(unit)
 
 
-class _Names(NamedTuple):
+class _NamedPaths(NamedTuple):
     """What one text names: (as it stands, path)."""
 
     stale: tuple[tuple[str, str], ...]
@@ -57,46 +57,46 @@ class _Names(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 15)
-def _named(text: str) -> _Names:
+def _named_paths(text: str) -> _NamedPaths:
     """Kept, because variants share their lines."""
     stale = _STALE.finditer(text) if "skills" in text else ()
-    return _Names(
-        tuple((found[0], basename(found[0].rstrip("/"))) for found in stale),
-        tuple((found[0], normpath(found[1])) for found in _COMMAND.finditer(text)),
-        tuple((found[0], normpath(found[1])) for found in _MENTION.finditer(text)),
+    return _NamedPaths(
+        tuple((match[0], basename(match[0].rstrip("/"))) for match in stale),
+        tuple((match[0], normpath(match[1])) for match in _COMMAND.finditer(text)),
+        tuple((match[0], normpath(match[1])) for match in _MENTION.finditer(text)),
     )
 
 
 def _stale(unit: Unit) -> Iterator[Observation]:
-    for shown, key in _named(unit.text).stale:
+    for shown, key in _named_paths(unit.text).stale:
         yield Observation("hygiene.stale-path", key, unit.file, unit.start, shown)
 
 
-class _Places:
+class _LinkTargets:
     """Everything in a bundle that text can point at."""
 
     def __init__(self, bundle: Bundle, units: list[Unit]) -> None:
         self.paths = set(bundle.files)
         self.folders = {folder for path in self.paths for folder in _folders(path)}
-        merged = list(_merged(units))
-        self.folders |= {folder for path in merged for folder in _folders(path)}
-        self.homes = sorted({dirname(path) for path in merged})
+        originals = list(_original_paths(units))
+        self.folders |= {folder for path in originals for folder in _folders(path)}
+        self.homes = sorted({dirname(path) for path in originals})
         """Folders of the files that pages carry; a link of theirs to a folder starts there."""
-        known = [*all_paths(bundle, units), *merged]
-        self.tails = {tail for path in known for tail in path_suffixes(path)}
+        known = [*all_paths(bundle, units), *originals]
+        self.suffixes = {tail for path in known for tail in path_suffixes(path)}
         self.skills = [skill.directory for skill in bundle.skills]
-        self.sections = [dirname(path) for path in merged if basename(path) == "SKILL.md"]
+        self.sections = [dirname(path) for path in originals if basename(path) == "SKILL.md"]
         """Folders of skills that became sections of a page; links of theirs start there."""
         self.roots = {skill.path: bundle.files[skill.path] for skill in bundle.skills}
         titles: dict[str, list[str]] = defaultdict(list)
         for unit in units:
             if unit.kind == "heading":
                 titles[unit.file].append(unit.text)
-        self._told: set[str] = set()
-        self.anchors = {path: set(anchors(found)) for path, found in titles.items()}
+        self._reported: set[str] = set()
+        self.anchors = {path: set(anchors(headings)) for path, headings in titles.items()}
 
     def link(self, unit: Unit) -> Iterator[Observation]:
-        """Facts of one link; links out of the bundle are not followed."""
+        """What is wrong with one link; links out of the bundle are not followed."""
         address = unquote(unit.text.rpartition(" -> ")[2])
         if not address or leads_out(address):
             return
@@ -107,59 +107,58 @@ class _Places:
             yield Observation(
                 "hygiene.broken-link", basename(path.rstrip("/")), unit.file, unit.start, address
             )
-        elif anchor and is_markdown(target) and anchor.lower() not in self._anchors(target):
+        elif anchor and is_markdown(target) and anchor.lower() not in self.anchors.get(target, ()):
             yield Observation("hygiene.broken-anchor", anchor, unit.file, unit.start, address)
 
-    def _anchors(self, path: str) -> set[str]:
-        return self.anchors.get(path, set())
-
     def _target(self, unit: Unit, path: str) -> str | None:
-        """The file or folder that a link leads to, a folder of carried files too; None when there
+        """The file or folder that a link leads to, a folder of embedded files too; None when there
         is none."""
         own = dirname(unit.file)
         bases = [own, *self.skills, *(join(own, folder) for folder in self.sections), ""]
         places = (normpath(join(base, path)) for base in bases)
-        found = next((p for p in places if p in self.paths or p in self.folders), None)
-        if found is None and path.endswith("/") and unit.file in self.roots:
+        target = next((p for p in places if p in self.paths or p in self.folders), None)
+        if target is None and path.endswith("/") and unit.file in self.roots:
             near = (normpath(join(home, path)) for home in self.homes)
-            found = next((p for p in near if p in self.folders), None)
-        return found or self._carried_target(unit, path)
+            target = next((p for p in near if p in self.folders), None)
+        return target or self._embedded_target(unit, path)
 
-    def _carried_target(self, unit: Unit, path: str) -> str | None:
+    def _embedded_target(self, unit: Unit, path: str) -> str | None:
         """The page itself, for a link of a file in a fence to another file that the page carries:
         between the fences it stands as it stood in its own folder."""
         if unit.file not in self.roots:
             return None
-        there = _carried(self.roots[unit.file])
-        homes = (dirname(one) for one, start, end in there if start < unit.start <= end)
-        known = {one for one, _, _ in there}
+        embedded = _embedded_ranges(self.roots[unit.file])
+        homes = (dirname(name) for name, start, end in embedded if start < unit.start <= end)
+        known = {name for name, _, _ in embedded}
         return unit.file if any(normpath(join(home, path)) in known for home in homes) else None
 
     def commands(self, unit: Unit) -> Iterator[Observation]:
         """Scripts that a command names; any stated working directory is allowed."""
-        for shown, path in _named(unit.text).commands:
-            if path not in self.tails:
+        for shown, path in _named_paths(unit.text).commands:
+            if path not in self.suffixes:
                 yield Observation(
                     "hygiene.unresolved-command", basename(path), unit.file, unit.start, shown
                 )
 
     def mentions(self, unit: Unit) -> Iterator[Observation]:
         """Documents and scripts that are named anywhere and are not there, each once."""
-        for shown, path in _named(unit.text).mentions:
-            if path not in self.tails and path not in self._told:
-                self._told.add(path)
+        for shown, path in _named_paths(unit.text).mentions:
+            if path not in self.suffixes and path not in self._reported:
+                self._reported.add(path)
                 yield Observation("hygiene.unresolved-mention", path, unit.file, unit.start, shown)
 
 
 @lru_cache(maxsize=8)
-def _carried(root: Blob) -> tuple[tuple[str, int, int], ...]:
+def _embedded_ranges(root: Blob) -> tuple[tuple[str, int, int], ...]:
     """(path, first line, last line) of the files that a flat page carries; 0, 0 for one in prose."""
     text = read_text(root)
     files = embedded_files(markdown_index(text.lines)) if text else ()
-    return tuple((one.path, *((one.start, one.end) if one.fenced else (0, 0))) for one in files)
+    return tuple(
+        (file.path, *((file.start, file.end) if file.fenced else (0, 0))) for file in files
+    )
 
 
-def _merged(units: Iterable[Unit]) -> Iterator[str]:
+def _original_paths(units: Iterable[Unit]) -> Iterator[str]:
     """Paths as they were in the source, of files that a page carries below its own folder, and of
     roots that became sections of a page."""
     for unit in units:

@@ -75,8 +75,8 @@ def policy(name: str) -> Policy:
 
 def policies() -> tuple[str, ...]:
     """Names of the packaged policies."""
-    found = data_dir("rubrics").glob("policy-*.yaml")
-    return tuple(sorted(path.stem.removeprefix("policy-") for path in found))
+    paths = data_dir("rubrics").glob("policy-*.yaml")
+    return tuple(sorted(path.stem.removeprefix("policy-") for path in paths))
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -270,10 +270,10 @@ RULES: dict[str, Rule] = {
 
 def explain(rule: str) -> str:
     """What a rule means, why it matters and how to mend it. Raises UsageError for an unknown id."""
-    found = RULES.get(rule)
-    if found is None:
+    known = RULES.get(rule)
+    if known is None:
         raise UsageError(f"unknown rule {rule!r}; choose one of {', '.join(sorted(RULES))}")
     return (
-        f"{rule} ({found.severity})\n  found: {found.what}\n  why:   {found.why}\n"
-        f"  mend:  {found.mend}"
+        f"{rule} ({known.severity})\n  found: {known.what}\n  why:   {known.why}\n"
+        f"  mend:  {known.mend}"
     )

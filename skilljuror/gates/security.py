@@ -90,23 +90,23 @@ class SecurityGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair."""
-        known = {(fact.rule, fact.key) for fact in _facts(parent)}
-        findings = [_judged(fact, known) for fact in _facts(variant)]
+        known = {(observation.rule, observation.key) for observation in _observations(parent)}
+        findings = [_judged(observation, known) for observation in _observations(variant)]
         return gate_result(
             self.name, (parent, variant), policy, findings, {"path": len(variant.files)}
         )
 
 
-def _judged(fact: Observation, known: set[tuple[str, object]]) -> Finding:
-    return finding(fact, inherited=(fact.rule, fact.key) in known)
+def _judged(observation: Observation, known: set[tuple[str, object]]) -> Finding:
+    return finding(observation, inherited=(observation.rule, observation.key) in known)
 
 
 @cached_by_bundles
-def _facts(bundle: Bundle) -> list[Observation]:
-    """The first fact of each rule and key."""
+def _observations(bundle: Bundle) -> list[Observation]:
+    """The first observation of each rule and key."""
     first: dict[tuple[str, object], Observation] = {}
-    for fact in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
-        first.setdefault((fact.rule, fact.key), fact)
+    for observation in (*_in_texts(bundle), *_in_paths(bundle), *_permissions(bundle)):
+        first.setdefault((observation.rule, observation.key), observation)
     return list(first.values())
 
 
@@ -122,14 +122,14 @@ def _in_texts(bundle: Bundle) -> Iterator[Observation]:
 def _scanned(blob: Blob) -> tuple[tuple[str, int, str], ...]:
     """(rule, line, what stands there) of one file; kept, for a variant shares most files."""
     text = blob.text or ""
-    folded = _fold(text)
-    found = []
+    lowered = _folded(text)
+    hits = []
     for rule, pattern in _PATTERNS.items():
         line, place = 1, 0
-        for match in _matches(rule, text, folded):
+        for match in _matches(rule, text, lowered):
             line, place = line + text.count("\n", place, match.start()), match.start()
-            found.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
-    return tuple(found)
+            hits.append((rule, line, (match[1] if pattern.groups else match[0])[:_SHOWN]))
+    return tuple(hits)
 
 
 def _matches(rule: str, text: str, folded: str) -> Iterator[re.Match[str]]:
@@ -156,7 +156,7 @@ def _places(text: str, head: str) -> Iterator[int]:
         place = text.find(head, place + 1)
 
 
-def _fold(text: str) -> str:
+def _folded(text: str) -> str:
     """Letters as a pattern that ignores case takes them, character by character: beside capitals
     four letters beyond ASCII are taken for one of ASCII."""
     if not text.isascii():

@@ -31,13 +31,15 @@ class SizeGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; tokens are estimated without a vocabulary, data left out."""
-        before, after = sum(_tokens(parent).values()), _tokens(variant)
-        facts = [
-            *_growth(before, sum(after.values()), len(parent.files)),
-            *_long(variant, after, _tokens(parent)),
+        parent_tokens, sizes = sum(_tokens(parent).values()), _tokens(variant)
+        observations = [
+            *_growth(parent_tokens, sum(sizes.values()), len(parent.files)),
+            *_over_limit(variant, sizes, _tokens(parent)),
         ]
-        checked = {"token": sum(after.values()), "parent token": before}
-        return gate_result(self.name, (parent, variant), policy, map(finding, facts), checked)
+        checked = {"token": sum(sizes.values()), "parent token": parent_tokens}
+        return gate_result(
+            self.name, (parent, variant), policy, map(finding, observations), checked
+        )
 
 
 def _tokens(bundle: Bundle) -> dict[str, int]:
@@ -50,15 +52,17 @@ def _estimate(path: str, blob: Blob) -> int:
     return 0 if resource_class(path, blob) == "data" else estimate(blob.text or "")
 
 
-def _growth(before: int, after: int, files: int) -> Iterator[Observation]:
-    message = f"about {after} tokens, the parent has about {before}"
-    if after > before * MOST + SLACK + files * PER_FILE:
+def _growth(parent_tokens: int, tokens: int, files: int) -> Iterator[Observation]:
+    message = f"about {tokens} tokens, the parent has about {parent_tokens}"
+    if tokens > parent_tokens * MOST + SLACK + files * PER_FILE:
         yield Observation("size.grown", None, "", message=message)
-    if after < before * LEAST - SLACK:
+    if tokens < parent_tokens * LEAST - SLACK:
         yield Observation("size.shrunk", None, "", message=message)
 
 
-def _long(variant: Bundle, sizes: dict[str, int], known: dict[str, int]) -> Iterator[Observation]:
+def _over_limit(
+    variant: Bundle, sizes: dict[str, int], known: dict[str, int]
+) -> Iterator[Observation]:
     """Roots and supporting texts over their limit that were not over it in the parent."""
     roots = {skill.path for skill in variant.skills}
     for path, size in sizes.items():

@@ -42,24 +42,24 @@ class StyleGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; words of the parent are never held against the variant."""
-        told = list(_new_texts(diff(parent, variant)))
-        findings = [finding(fact, before) for fact, before in _facts(told)]
-        return gate_result(self.name, (parent, variant), policy, findings, {"new text": len(told)})
+        texts = list(_added_texts(diff(parent, variant)))
+        findings = [finding(observation, before) for observation, before in _observations(texts)]
+        return gate_result(self.name, (parent, variant), policy, findings, {"new text": len(texts)})
 
 
-Told = tuple[str, int, str, str]
+_AddedText = tuple[str, int, str, str]
 """File, line, text of the variant, text of the parent that it took the place of."""
 
 
-def _new_texts(found: UnitDiff) -> Iterator[Told]:
-    for unit in (*found.added, *found.routing):
+def _added_texts(comparison: UnitDiff) -> Iterator[_AddedText]:
+    for unit in (*comparison.added, *comparison.routing):
         yield unit.file, unit.start, unit.text, ""
-    for pair in (*found.altered, *found.reworded):
+    for pair in (*comparison.altered, *comparison.reworded):
         yield pair.after.file, pair.after.start, pair.after.text, pair.before.text
 
 
-def _facts(told: list[Told]) -> Iterator[tuple[Observation, str | None]]:
-    for file, line, text, before in told:
+def _observations(added: list[_AddedText]) -> Iterator[tuple[Observation, str | None]]:
+    for file, line, text, before in added:
         for rule, pattern in _PATTERNS.items():
             old = {match[0].lower() for match in pattern.finditer(before)}
             new = [match[0] for match in pattern.finditer(text) if match[0].lower() not in old]

@@ -68,6 +68,8 @@ class BuildRecord(Record):
     """plan (deterministic), assign or rewrite."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the transforms."""
+    gates: tuple[str, ...] = ()
+    """Gates that judged it beside the registered ones, as module:attribute."""
     tokenizer: str
     """Name and version of the tokenizer behind every token count."""
     source: VariantManifest

@@ -17,7 +17,8 @@ class Condition(Record):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
     """Short name, used in trial names and tables."""
     variant: str | None = None
-    """Variant of the task's build that the agent gets; null offers no Skill."""
+    """Variant of the task's build that the agent gets: a registered name, or the module:attribute of a
+    transform; null offers no Skill."""
 
 
 class TaskEntry(Record):
@@ -74,6 +75,9 @@ class BuildChoice(Record):
     into its variants, in up to so many places for each kind of change and variant, and the report
     says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
 
+    gates: tuple[str, ...] = ()
+    """Gates that judge the variants beside the registered ones, as module:attribute."""
+
     @property
     def options(self) -> dict[str, Any]:
         """Options of the transforms."""
@@ -82,8 +86,9 @@ class BuildChoice(Record):
     @model_serializer(mode="wrap")
     def _spare(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for, so that the digest of an older plan stands."""
-        told: dict[str, Any] = dump(self)
-        return told if self.assay else {key: told[key] for key in told if key != "assay"}
+        fields: dict[str, Any] = dump(self)
+        unasked = [name for name in ("assay", "gates") if not getattr(self, name)]
+        return {name: value for name, value in fields.items() if name not in unasked}
 
 
 class StudyConfig(Record):

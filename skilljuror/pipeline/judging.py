@@ -66,7 +66,7 @@ def judge_study(
     study: Path, judge: str = "tracing", *, jobs: int = 1, progress: Listener = silent
 ) -> JudgeSummary:
     """Judge every ingested trajectory and put the verdicts into the database."""
-    database, label = database_of(study), resolve(JUDGES, judge, "judge").name
+    database, label = database_of(study), resolve(JUDGES, judge, "judge", Judge).name
     with open_write(database):
         pass  # one that cannot be written is refused here, rather than after all the work
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
@@ -103,7 +103,7 @@ def judge_one(job: JudgeJob) -> JudgedTrajectory:
     if trajectory is None:
         return JudgedTrajectory(problem="the trial left no log that can be read")
     attribution = attribute(trajectory, manifest)
-    judge: Judge = resolve(JUDGES, job.judge, "judge")()
+    judge: Judge = resolve(JUDGES, job.judge, "judge", Judge)()
     verdicts = judge.judge(job.name, trajectory, attribution.events, attribution.manifest)
     return JudgedTrajectory(tuple(verdicts))
 

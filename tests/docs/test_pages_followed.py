@@ -42,6 +42,6 @@ def test_a_page_that_shows_something_else_is_refused(status, output, tmp_path):
 
 def test_dots_stand_for_anything_on_a_line_or_for_lines(tmp_path):
     page = tmp_path / "page.md"
-    text = WRONG.replace("hello.py\n{output}", "hello.py hello.py; seq 9\nh…\n…\n8\n9")
+    text = WRONG.replace("hello.py\n{output}", "hello.py hello.py; seq 9\nh…\n…\n8\n…\n9\n…")
     page.write_text(text.format(status=""), encoding="utf-8")
     follow_page(page, tmp_path)

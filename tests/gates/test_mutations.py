@@ -2,8 +2,8 @@
 
 import pytest
 
-from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import MutationTarget, said_lines
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.gates.mutations.sites import MutationTarget, said_lines
 from skilljuror.pipeline.construction.audit import audit
 from tests.support.gate_pairs import rebuilt
 from tests.support.knowledge_bundles import bundle

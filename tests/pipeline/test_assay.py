@@ -5,7 +5,7 @@ import pytest
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, write_record
-from skilljuror.gates.mutations import MUTATIONS
+from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.models.gate import AssayReport
 from skilljuror.pipeline.construction.assay import (
     AssaySettings,

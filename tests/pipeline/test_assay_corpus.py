@@ -2,7 +2,7 @@
 
 import pytest
 
-from skilljuror.gates.mutations import MUTATIONS
+from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.pipeline.construction.assay import assay, pooled
 from skilljuror.pipeline.construction.build import build_source
 from tests.support.bundle_corpus import TRAPS, write

@@ -8,12 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from skilljuror.bundles import load_bundle
-from skilljuror.bundles.writer import write_bundle
+from skilljuror.bundles.folder import write_bundle
 from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
 from skilljuror.pipeline.construction.model_build import (
+    ModelEngine,
     build_many_with_model,
     build_with_model,
     without_secrets,
@@ -58,9 +59,7 @@ class Bench:
             made = build_with_model(
                 self.source,
                 self.target,
-                mode=mode,
-                choice=choice(address),
-                calls=self.calls,
+                ModelEngine(mode, choice(address), self.calls),
                 **more,
             )
         return made, requests
@@ -196,8 +195,8 @@ def test_a_log_inside_the_build_is_refused(bench):
     bench.calls.parent.mkdir(exist_ok=True)
     with pytest.raises(UsageError, match="put it beside"):
         build_with_model(
-            bench.source, bench.target, mode="assign", choice=choice("http://127.0.0.1:9"),
-            calls=bench.target / "calls.jsonl",
+            bench.source, bench.target,
+            ModelEngine("assign", choice("http://127.0.0.1:9"), bench.target / "calls.jsonl"),
         )  # fmt: skip
 
 
@@ -212,7 +211,7 @@ def test_one_failing_source_does_not_stop_the_rest(bench):
         done = dict(
             build_many_with_model(
                 [bench.place / "empty", bench.source], bench.target,
-                mode="assign", choice=choice(address), calls=bench.calls,
+                ModelEngine("assign", choice(address), bench.calls),
             )
         )  # fmt: skip
     assert isinstance(done["empty"], SkilljurorError)

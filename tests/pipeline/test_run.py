@@ -12,8 +12,10 @@ import pytest
 import yaml
 
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
-from skilljuror.files import StudyFolder, digest_tree, read_record
+from skilljuror.files import StudyFolder, digest_tree, read_jsonl, read_record
+from skilljuror.models.build import BuildRecord
 from skilljuror.models.study import StudyPlan, TrialRecord
+from skilljuror.pipeline.construction.assay import assay
 from skilljuror.pipeline.execution.lock import exclusive_run
 from skilljuror.pipeline.execution.run import run_study
 from tests.support.harness_tasks import SKILL, alive, make_task, needs_bwrap, write_tree
@@ -123,6 +125,24 @@ def test_each_arm_gets_its_variant(original):
     assert bare.seed == flat.seed
 
 
+def test_a_layout_and_a_gate_of_another_package_are_built_run_and_kept(tmp_path):
+    study = make_study(
+        tmp_path, trials=1, variants={"bare": None, "twin": f"{PROGRAMS}:Twin"},
+        build={"gates": [f"{PROGRAMS}:Grumpy"]},
+    )  # fmt: skip
+    out = tmp_path / "out"
+    assert run_study(study, out).statuses == {"scored": 2}
+    assert run_study(study, out).ran == 0
+    record = read_record(TrialRecord, out / "trials/tea__twin__1/trial.json")
+    build = read_record(BuildRecord, out / "variants/tea/build.json")
+    (twin,) = build.variants
+    assert (record.variant, record.variant_digest) == ("twin", twin.tree_digest)
+    assert build.gates == (f"{PROGRAMS}:Grumpy",)
+    found = [row for row in read_jsonl(out / "variants/tea/gates.jsonl") if row["findings"]]
+    assert [row["gate"] for row in found] == ["grumpy"]
+    assert assay(out / "variants/tea", sites=1).rows
+
+
 @needs_bwrap
 def test_isolated_by_default_where_possible(tmp_path):
     study = make_study(tmp_path, trials=1, harness={})
@@ -196,6 +216,11 @@ def test_a_study_file_of_somebody_else_is_not_replaced(tmp_path):
         ({"build": {"engine": "assign"}}, "build.engine: no option of the packaged variants"),
         ({"conditions": [{"name": "b", "variant": "pdd"}]}, "unknown variant 'pdd'"),
         ({"contrast": {"treatment": "a", "control": "z"}}, "unknown condition 'z'"),
+        (
+            {"conditions": [{"name": "b", "variant": "os:sep"}]},
+            "variant 'os:sep' is none: it has no",
+        ),
+        ({"build": {"gates": ["grumpy"]}}, "unknown gate 'grumpy'"),
         ({"agent": {"name": "nobody"}}, "unknown agent 'nobody'"),
         ({"harness": {"options": {"isolation": "x"}}}, "harness.options.isolation: unknown 'x'"),
     ],

@@ -2,8 +2,8 @@
 
 A fenced block whose info string carries `file=NAME` is the content of that file. A block ```console
 holds commands, each on a line `$ command` (which goes on below a line that ends with a backslash),
-with what it prints below it, errors included; `…` stands for anything on its line, or for any lines
-where it stands alone. A command ends with status 0, unless the block carries `status=N`. Every other
+with what it prints below it, errors included; `…` stands for anything on its line, or for any number
+of lines where it stands alone. A command ends with status 0, unless the block carries `status=N`. Every other
 block is there to be read.
 """
 
@@ -119,9 +119,9 @@ def _compare(commands: list[Command], printed: str) -> None:
 
 def _fits(shown: str, printed: str) -> bool:
     """Whether an output is what the page shows, blanks at the ends of lines aside."""
-    pattern = "\n".join(
-        r"(?:.*\n)*?.*" if line.strip() == "…" else re.escape(line.rstrip()).replace("…", ".*")
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()).replace("…", ".*") + r"\n"
         for line in shown.strip("\n").splitlines()
     )
-    plain = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    plain = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
     return re.fullmatch(pattern, plain) is not None

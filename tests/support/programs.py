@@ -1,10 +1,13 @@
-"""Agents and harnesses for the tests of running, named in study files as module:attribute."""
+"""Plugins of another package for the tests of running, named in study files as module:attribute."""
 
 import os
 from typing import ClassVar
 
 from skilljuror.errors import HarnessError
+from skilljuror.gates.findings import gate_result
 from skilljuror.harnesses.local import LocalHarness
+from skilljuror.models.gate import Finding
+from skilljuror.transforms.layouts.origin import Origin
 from tests.support.harness_tasks import shell_agent
 
 
@@ -34,3 +37,19 @@ class Faulty:
         if self.fault == "machine":
             raise HarnessError("no sandbox today")
         raise ValueError("nobody\nforesaw this")
+
+
+class Twin(Origin):
+    """A layout of our own: the source once more, under another name."""
+
+    variant: ClassVar[str] = "twin"
+
+
+class Grumpy:
+    """A gate of our own, which finds one thing in every variant."""
+
+    name: ClassVar[str] = "grumpy"
+
+    def check(self, parent, variant, kind, policy):
+        finding = Finding(rule="grumpy.always", severity="info", file="brew/SKILL.md")
+        return gate_result(self.name, (parent, variant), policy, [finding], {"variant": 1})

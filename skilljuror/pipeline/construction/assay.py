@@ -1,15 +1,16 @@
 """Measure the gates on a build: plant drift and harmless changes, and see what is flagged."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import write_record
-from skilljuror.gates.mutations import MUTATIONS
-from skilljuror.gates.target import MutationSite, MutationTarget, said_lines
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
@@ -36,7 +37,7 @@ def assay(
     seed: int = 0,
     source: Path | None = None,
 ) -> AssayReport:
-    """Change the variants of a build in every known way and count what the gates flag.
+    """Change the variants of a build in every known way and count what the gates that judged it flag.
 
     Of each mutation up to `sites` places per variant are chosen by `seed`. A mutant counts as
     flagged when its verdict is not pass after the findings of the unchanged variant are waived.
@@ -44,6 +45,7 @@ def assay(
     emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
     put together from a variant and its plan. Raises StudyError for a folder that holds no build.
     """
+    settings = AssaySettings(policy, sites, seed)
     record = load_build(build)
     bundles = {
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
@@ -56,7 +58,8 @@ def assay(
         variant = bundles[name]
         if variant.digest not in judged:
             judged.add(variant.digest)
-            counter.add(_judge_mutants(parent, variant, name, (policy, sites, seed)), name)
+            judge = partial(audit, kind=name, policy=settings.policy, gates=record.gates)
+            counter.add(_judge_mutants(parent, variant, judge, settings), name)
     return counter.report(record.name, policy, sites, seed)
 
 
@@ -76,17 +79,16 @@ JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 
 
 def _judge_mutants(
-    parent: Bundle, variant: Bundle, kind: str, options: tuple[str, int, int]
+    parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: "AssaySettings"
 ) -> Iterator[JudgedMutant]:
-    policy, count, seed = options
-    waived = {finding.id for finding in audit(parent, variant, kind, policy).own}
-    target = MutationTarget(variant, seed)
-    said = said_lines(variant)
+    waived = {finding.id for finding in judge(parent, variant).own}
+    target = MutationTarget(variant, settings.seed)
+    text = said_lines(variant)
     for name, mutation in MUTATIONS.items():
-        for site in target.choose(name, tuple(mutation.sites(target)), count):
+        for site in target.choose(name, tuple(mutation.sites(target)), settings.sites):
             mutant = target.mutant(site)
-            same = mutation.drift and said_lines(mutant) == said
-            yield name, site, None if same else audit(parent, mutant, kind, policy, waived)
+            equivalent = mutation.drift and said_lines(mutant) == text
+            yield name, site, None if equivalent else judge(parent, mutant, waivers=waived)
 
 
 class _MutantCounter:
@@ -256,7 +258,7 @@ def _measure(
 def _content_key(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     """The size of a source, and what says that two builds are of it and hold the same variants."""
     digests = (f"{made.variant} {made.tree_digest}" for made in (record.source, *record.variants))
-    return record.source.tokens, tuple(sorted(digests))
+    return record.source.tokens, (*record.gates, *sorted(digests))
 
 
 def _assay_one(job: _AssayJob) -> AssayReport:

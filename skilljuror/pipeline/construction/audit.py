@@ -1,6 +1,6 @@
 """Judge one pair of bundles with every gate."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from skilljuror.gates import GATES
 from skilljuror.gates.base import Gate
@@ -17,8 +17,9 @@ def audit(
     kind: str,
     policy: str = "strict",
     waivers: Collection[str] = (),
+    gates: Sequence[str] = (),
 ) -> AuditResult:
-    """Judge `variant` against `parent` with every gate of the registry.
+    """Judge `variant` against `parent` with every gate of the registry, and with further `gates`.
 
     `kind` is the layout that the variant claims: origin, origin-flat, baseline or pd; any other
     promises nothing. What the parent already had is inherited and decides nothing. `waivers` are
@@ -26,10 +27,9 @@ def audit(
     unknown policy.
     """
     load_policy(policy)
-    results = []
-    for name in GATES:
-        gate: Gate = resolve(GATES, name, "gate")()
-        results.append(_waive(gate.check(parent, variant, kind, policy), waivers))
+    results = [
+        _waive(gate.check(parent, variant, kind, policy), waivers) for gate in load_gates(gates)
+    ]
     findings = [finding for result in results for finding in result.findings]
     return AuditResult(
         verdict=worst(result.verdict for result in results),
@@ -38,6 +38,11 @@ def audit(
         results=tuple(results),
         waived=tuple(sorted({finding.id for finding in findings if finding.id in waivers})),
     )
+
+
+def load_gates(further: Sequence[str] = ()) -> list[Gate]:
+    """Every gate of the registry and those of `further` names. Raises UsageError for an unknown one."""
+    return [resolve(GATES, name, "gate", Gate)() for name in dict.fromkeys([*GATES, *further])]
 
 
 def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:

@@ -17,9 +17,14 @@ from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.gate import GateResult
+from skilljuror.models.gate import AuditResult, GateResult
 from skilljuror.models.plan import Plan
-from skilljuror.pipeline.construction.audit import audit, inherit_from_source, waive_declared
+from skilljuror.pipeline.construction.audit import (
+    audit,
+    inherit_from_source,
+    load_gates,
+    waive_declared,
+)
 from skilljuror.pipeline.construction.build_folder import (
     GATE_RESULTS,
     RECORD,
@@ -49,18 +54,21 @@ def build_source(
     *,
     variants: Sequence[str] = DEFAULT_VARIANTS,
     options: dict[str, Any] | None = None,
+    gates: Sequence[str] = (),
 ) -> BuildRecord:
     """Build `variants` of the bundle at `source` into the folder `target`, whole or not at all.
 
-    Each variant is written, loaded again from disk and proved against its parent; a variant that
+    `gates` judge the variants beside those of the registry. Each variant is written, loaded again from disk and proved against its parent; a variant that
     cannot be proved raises TransformError and nothing is written. Raises BundleError for a source
-    that cannot be read safely, UsageError for a target that holds what no build made.
+    that cannot be read safely, UsageError for an unknown variant or gate, and for a target that holds what
+    no build made.
     """
     options = dict(options or {})
+    load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
     with infrequent_gc(), fresh_dir(place) as staging:
-        build = BuildInProgress(bundle, staging)
+        build = BuildInProgress(bundle, staging, gates)
         for transform in transforms_in_order(variants):
             build.add_planned(transform, options)
         return build.finish("plan", options)
@@ -84,8 +92,9 @@ class BuiltVariant(NamedTuple):
 class BuildInProgress:
     """A build in the making: the variants made so far, in a staging folder."""
 
-    def __init__(self, bundle: Bundle, staging: Path) -> None:
+    def __init__(self, bundle: Bundle, staging: Path, gates: Sequence[str] = ()) -> None:
         self.staging = staging
+        self.gates = gates
         self.bundles: dict[str, Bundle] = {"source": bundle}
         """Variant, or "source", -> its files."""
         self.variants: list[BuiltVariant] = []
@@ -134,13 +143,16 @@ class BuildInProgress:
 
     def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
         """What every gate says about a variant and the one it is made from."""
-        source, variant = self.bundles["source"], self.bundles[built.variant]
-        judged = audit(self.bundles[built.parent], variant, built.kind, built.policy)
+        judged = self._audit(built.parent, built)
         if built.parent != "source" and judged.verdict != "pass":
-            judged = inherit_from_source(judged, audit(source, variant, built.kind, built.policy))
+            judged = inherit_from_source(judged, self._audit("source", built))
         judged = waive_declared(judged, built.expected)
         for result in judged.results:
             yield result.model_copy(update={"variant": built.variant, "parent": built.parent})
+
+    def _audit(self, parent: str, built: BuiltVariant) -> AuditResult:
+        bundles = self.bundles[parent], self.bundles[built.variant]
+        return audit(*bundles, built.kind, built.policy, gates=self.gates)
 
 
 def build_many(
@@ -150,6 +162,7 @@ def build_many(
     *,
     variants: Sequence[str] = DEFAULT_VARIANTS,
     options: dict[str, Any] | None = None,
+    gates: Sequence[str] = (),
 ) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
     """(name, record) for each source as it is done, each a whole build in `target/<name>/`.
 
@@ -157,20 +170,28 @@ def build_many(
     slugs of the sources; a repeated one gets -2, -3, …
     """
     tasks = [
-        (name, source, target / name, tuple(variants), dict(options or {}))
+        _BuildTask(name, source, target / name, tuple(variants), dict(options or {}), tuple(gates))
         for name, source in zip(names_for(sources), sources, strict=True)
     ]
     for task, done in map_unordered(_build_task, tasks, jobs):
-        yield task[0], done
+        yield task.name, done
 
 
-Task = tuple[str, Path, Path, tuple[str, ...], dict[str, Any]]
+class _BuildTask(NamedTuple):
+    name: str
+    source: Path
+    target: Path
+    variants: tuple[str, ...]
+    options: dict[str, Any]
+    gates: tuple[str, ...]
 
 
-def _build_task(task: Task) -> BuildRecord | SkilljurorError:
-    name, source, target, variants, options = task
+def _build_task(task: _BuildTask) -> BuildRecord | SkilljurorError:
+    options = {"name": task.name, **task.options}
     try:
-        return build_source(source, target, variants=variants, options={"name": name, **options})
+        return build_source(
+            task.source, task.target, variants=task.variants, options=options, gates=task.gates
+        )
     except SkilljurorError as error:
         return error
 
@@ -193,12 +214,18 @@ def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
     wanted = list(dict.fromkeys(variants))
     while wanted:
         name = wanted.pop(0)
-        transform: Transform = resolve(TRANSFORMS, name, "variant")()
+        transform = load_transform(name)
         if transform.parent not in done:
             wanted = [transform.parent, name, *(one for one in wanted if one != transform.parent)]
             continue
         done.add(transform.variant)
         yield transform
+
+
+def load_transform(name: str) -> Transform:
+    """The transform that makes a variant. Raises UsageError for an unknown one."""
+    transform: Transform = resolve(TRANSFORMS, name, "variant", Transform)()
+    return transform
 
 
 def declared_findings(transform: Transform) -> tuple[str, ...]:
@@ -231,6 +258,7 @@ def _record(
         skilljuror_version=skilljuror.__version__,
         engine=engine,
         options=options,
+        gates=tuple(build.gates),
         tokenizer=tokenizer_name(),
         source=variant_manifest("source", None, source),
         variants=tuple(

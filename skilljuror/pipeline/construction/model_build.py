@@ -7,13 +7,14 @@ Everything else of a build, its layout on disk included, is that of `build`.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.files import fresh_dir, write_jsonl
 from skilljuror.llm import ModelAnswer, ModelChoice, ModelClient
 from skilljuror.models.build import BuildRecord
+from skilljuror.pipeline.construction.audit import load_gates
 from skilljuror.pipeline.construction.build import (
     DEFAULT_VARIANTS,
     BuildInProgress,
@@ -37,33 +38,44 @@ CALLS = "calls.jsonl"
 _SECRET = ("key", "secret", "password", "headers", "authorization")
 
 
+class ModelEngine(NamedTuple):
+    """How a model takes part in a build."""
+
+    mode: Mode
+    """What it does: assign places, or rewrite."""
+    choice: ModelChoice
+    """Which model, and how it is asked."""
+    calls: Path
+    """The log of model calls; it lies outside the build, survives one that fails, and lets the next go
+    on without asking again."""
+
+
 def build_with_model(
     source: Path,
     target: Path,
+    engine: ModelEngine,
     *,
-    mode: Mode,
-    choice: ModelChoice,
-    calls: Path,
     variants: Sequence[str] = DEFAULT_VARIANTS,
+    gates: Sequence[str] = (),
 ) -> BuildRecord:
     """Build `variants` of the bundle at `source` into the folder `target`, whole or not at all.
 
-    `calls` is the log of model calls; it lies outside `target`, survives a failed build, and lets
-    the next one go on without asking again. What a gate finds is in the verdicts, never raised.
-    Raises BundleError, TransformError, UsageError for an unfit target and, when the model cannot be
+    `gates` judge the variants beside those of the registry; what a gate finds is in the verdicts, never
+    raised. Raises BundleError, TransformError, UsageError for an unfit target and, when the model cannot be
     reached or gives no answer of the right form, ModelError.
     """
-    _check_mode_and_log(mode, target, calls)
+    _check_engine(engine, target)
+    load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source)
-    client = ModelClient(choice, calls)
+    client = ModelClient(engine.choice, engine.calls)
     with fresh_dir(place) as staging:
-        build = BuildInProgress(bundle, staging)
-        variant_maker = _VariantMaker(mode, client)
+        build = BuildInProgress(bundle, staging, gates)
+        variant_maker = _VariantMaker(engine.mode, client)
         for transform in transforms_in_order(variants):
             variant_maker.make(build, transform)
         write_jsonl(staging / CALLS, client.answers)
-        return build.finish(mode, variant_maker.options())
+        return build.finish(engine.mode, variant_maker.options())
 
 
 class _VariantMaker:
@@ -127,12 +139,13 @@ def _sum_if_known(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _check_mode_and_log(mode: str, target: Path, calls: Path) -> None:
-    if mode not in get_args(Mode):
-        raise UsageError(f"unknown mode {mode!r}; choose one of {', '.join(get_args(Mode))}")
-    if calls.resolve().is_relative_to(target.resolve()):
+def _check_engine(engine: ModelEngine, target: Path) -> None:
+    modes = get_args(Mode)
+    if engine.mode not in modes:
+        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
+    if engine.calls.resolve().is_relative_to(target.resolve()):
         raise UsageError(
-            f"the log of calls {str(calls)!r} lies inside the build {str(target)!r}, which is"
+            f"the log of calls {str(engine.calls)!r} lies inside the build {str(target)!r}, which is"
             " replaced as a whole; put it beside"
         )
 
@@ -140,11 +153,10 @@ def _check_mode_and_log(mode: str, target: Path, calls: Path) -> None:
 def build_many_with_model(
     sources: Sequence[Path],
     target: Path,
+    engine: ModelEngine,
     *,
-    mode: Mode,
-    choice: ModelChoice,
-    calls: Path,
     variants: Sequence[str] = DEFAULT_VARIANTS,
+    gates: Sequence[str] = (),
 ) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
     """(name, record) for each source as it is done, each a whole build in `target/<name>/`.
 
@@ -152,16 +164,8 @@ def build_many_with_model(
     """
     for name, source in zip(names_for(sources), sources, strict=True):
         try:
-            yield (
-                name,
-                build_with_model(
-                    source,
-                    target / name,
-                    mode=mode,
-                    choice=choice,
-                    calls=calls,
-                    variants=variants,
-                ),
-            )
+            record = build_with_model(source, target / name, engine, variants=variants, gates=gates)
         except SkilljurorError as error:
             yield name, error
+        else:
+            yield name, record

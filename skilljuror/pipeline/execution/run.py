@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from skilljuror import __version__
-from skilljuror.agents import AGENTS
+from skilljuror.agents import AGENTS, Agent
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import GateError, StudyError, UsageError
 from skilljuror.files import (
@@ -22,7 +22,7 @@ from skilljuror.files import (
     write_record,
 )
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import TrialJob
+from skilljuror.harnesses.base import Harness, TrialJob
 from skilljuror.harnesses.environment import read_recipe
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord, VariantManifest
@@ -34,7 +34,8 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
-from skilljuror.pipeline.construction.build import build_source, load_build
+from skilljuror.pipeline.construction.audit import load_gates
+from skilljuror.pipeline.construction.build import build_source, load_build, load_transform
 from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
 from skilljuror.pipeline.execution.lock import exclusive_run, workers_lock
 from skilljuror.pipeline.execution.trial import RunSetup, run_trial, stop_trial
@@ -70,6 +71,8 @@ class _StudyRun(Struct, frozen=True):
 
     base: Path
     """Folder of the study file, which its paths are relative to."""
+    transforms: dict[str, str]
+    """Variant that a condition offers -> the name of its transform, as the study file gives it."""
     plan: StudyPlan
     folder: StudyFolder
     agent: AgentProgram
@@ -87,16 +90,20 @@ def run_study(
     """
     config = load_study(study_file)
     with _naming(study_file):
-        make_agent = resolve(AGENTS, config.agent.name, "agent")
-        agent = make_agent(config.agent.options, config.agent.model)
-        harness = resolve(HARNESSES, config.harness.name, "harness")(config.harness.options)
-        _check_build(config)
-        plan = freeze(config, study_file.parent)
+        make_program: Agent = resolve(AGENTS, config.agent.name, "agent", Agent)
+        agent = make_program(config.agent.options, config.agent.model)
+        harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(
+            config.harness.options
+        )
+        transforms = _check_build(config)
+        plan = freeze(_with_variant_names(config, transforms), study_file.parent)
     plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
     isolation = harness.prepare()
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
-    run = _StudyRun(study_file.parent, plan, StudyFolder(folder), agent, progress or silent)
+    run = _StudyRun(
+        study_file.parent, transforms, plan, StudyFolder(folder), agent, progress or silent
+    )
     with exclusive_run(run.folder) as scratch:
         notes = [*_keep_plan(run, study_file), *_ignored_dockerfile_lines(run)]
         before = _finished(run)
@@ -127,14 +134,15 @@ def _naming(study_file: Path) -> Iterator[None]:
         raise type(error)(message, file=str(study_file), field=error.field) from error
 
 
-def _check_build(config: StudyConfig) -> None:
-    """Refuse variants that cannot be built and options that no build of this study takes.
+def _check_build(config: StudyConfig) -> dict[str, str]:
+    """Variant -> the name of its transform, of all that the conditions offer.
 
-    Raises UsageError.
+    Raises UsageError for a transform or gate that there is not, and for options that no build of this
+    study takes.
     """
+    load_gates(config.build.gates)
     wanted = {condition.variant for condition in config.conditions if condition.variant}
-    for name in sorted(wanted):
-        resolve(TRANSFORMS, name, "variant")
+    transforms = {load_transform(name).variant: name for name in sorted(wanted)}
     if config.build.options and wanted <= TRANSFORMS.keys():
         name = min(config.build.options)
         option = f"build.{name}"
@@ -145,6 +153,17 @@ def _check_build(config: StudyConfig) -> None:
             " first, then run into OUT)",
             field=option,
         )
+    return transforms
+
+
+def _with_variant_names(config: StudyConfig, transforms: dict[str, str]) -> StudyConfig:
+    """The study with each condition's transform replaced by the variant that it makes."""
+    variants = {name: variant for variant, name in transforms.items()}
+    conditions = tuple(
+        arm.model_copy(update={"variant": variants[arm.variant]}) if arm.variant else arm
+        for arm in config.conditions
+    )
+    return config.model_copy(update={"conditions": conditions})
 
 
 def agent_digest(agent: AgentProgram) -> str:
@@ -254,7 +273,7 @@ def _ignored_dockerfile_lines(run: _StudyRun) -> Iterator[str]:
 
 def _build(run: _StudyRun, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
     """task -> variant -> manifest of everything the conditions offer. Raises GateError."""
-    wanted = sorted({arm.variant for arm in run.plan.config.conditions if arm.variant})
+    wanted = sorted(run.transforms)
     builds: dict[str, dict[str, VariantManifest]] = {}
     for done, task in enumerate(run.plan.tasks if wanted else ()):
         run.listener(Progress("build", done, len(run.plan.tasks), task.name))
@@ -302,7 +321,14 @@ def _build_task(run: _StudyRun, task: PlannedTask, wanted: list[str]) -> BuildRe
         complete = {manifest.variant for manifest in record.variants} >= set(wanted)
         if (same and complete) or record.engine != "plan" or run.folder.finished_trials():
             return _check_source(record, task, target, same)
-    return build_source(source, target, variants=wanted, options=run.plan.config.build.options)
+    choice = run.plan.config.build
+    return build_source(
+        source,
+        target,
+        variants=[run.transforms[variant] for variant in wanted],
+        options=choice.options,
+        gates=choice.gates,
+    )
 
 
 def _check_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:

@@ -52,9 +52,8 @@ class _TrialRunner:
         self.scratch = setup.scratch
         tempfile.tempdir = str(setup.scratch)
         self.study = StudyFolder(setup.study)
-        self.harness: Harness = resolve(HARNESSES, setup.choice.name, "harness")(
-            setup.choice.options
-        )
+        make_harness = resolve(HARNESSES, setup.choice.name, "harness", Harness)
+        self.harness: Harness = make_harness(setup.choice.options)
         self.isolation = self.harness.prepare()
         self.lock: IO[bytes] = setup.lock.open("ab")
         fcntl.flock(self.lock, fcntl.LOCK_SH)

@@ -69,18 +69,18 @@ class Mention:
 
 def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX_TOPICS) -> str:
     """The distinct headings that tell something, joined; cut to whole headings."""
-    told = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
+    telling = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
     chosen: list[str] = []
-    for title in [one for one in told if one.lower() not in GENERIC] or told:
-        size = sum(len(one) + 2 for one in chosen) + len(title)
+    for title in [one for one in telling if one.lower() not in GENERIC] or telling:
+        size = sum(len(other) + 2 for other in chosen) + len(title)
         if len(chosen) < count and (not chosen or size <= limit):
             chosen.append(title)
     return ", ".join(chosen)
 
 
 def _topic(title: str) -> str:
-    told = "" if is_marker_heading(title) else visible_text(title).strip().rstrip(".:;,")
-    return clip(told, MAX_HEADING)
+    topic = "" if is_marker_heading(title) else visible_text(title).strip().rstrip(".:;,")
+    return clip(topic, MAX_HEADING)
 
 
 def without_brackets(text: str) -> str:
@@ -102,10 +102,10 @@ def first_sentence(
     """The first sentence of prose that stands on its own, of so many characters at least; "" when
     there is none. With `ranges` only their lines (0-based, half-open) are read."""
     looked = ranges if ranges is not None else [(0, len(markdown.lines))]
-    found = next(filter(None, (markdown.first_paragraph(*lines) for lines in looked)), None)
-    found = found or next(filter(None, (markdown.first_item(*lines) for lines in looked)), None)
-    told = visible_text(found) if found else ""
-    sentence = _SENTENCE_END.split(told, maxsplit=1)[0]
+    source = next(filter(None, (markdown.first_paragraph(*lines) for lines in looked)), None)
+    source = source or next(filter(None, (markdown.first_item(*lines) for lines in looked)), None)
+    text = visible_text(source) if source else ""
+    sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
     speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
     leads = sentence.endswith(":") and (least > 1 and not _tells_alone(sentence))
     return "" if len(sentence) < least or leads or speech else clip(sentence.rstrip(":"))
@@ -121,24 +121,26 @@ def without_file_name(sentence: str, names: Iterable[str]) -> str:
     already gives it."""
     if not sentence:
         return ""
-    told = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    rest = re.sub(rf"^(?:{told})\s*(?:[-–—:]|\s-)\s+(?=\S)", "", sentence, flags=re.IGNORECASE)
-    rest = re.sub(rf"(?:\s+[-–—]|:)\s+(?:[\w./-]*/)?(?:{told})[.]?$", "", rest, flags=re.IGNORECASE)
+    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    before = rf"^(?:{alternatives})\s*(?:[-–—:]|\s-)\s+(?=\S)"
+    after = rf"(?:\s+[-–—]|:)\s+(?:[\w./-]*/)?(?:{alternatives})[.]?$"
+    rest = re.sub(before, "", sentence, flags=re.IGNORECASE)
+    rest = re.sub(after, "", rest, flags=re.IGNORECASE)
     return rest if len(rest.split()) >= LEAST else sentence
 
 
 def below_heading(parent: str, topics: str) -> str:
     """Topics below the heading that they stood under, unless they name it themselves."""
-    told = _topic(parent)
-    if not told or told.lower() in GENERIC or told.lower() in topics.lower():
+    topic = _topic(parent)
+    if not topic or topic.lower() in GENERIC or topic.lower() in topics.lower():
         return topics
-    return f"{told}: {topics}" if topics else told
+    return f"{topic}: {topics}" if topics else topic
 
 
 def code_cue(path: str, text: str) -> str:
     """What a script says of itself: docstring or leading comment; "" when it says nothing."""
-    told = _docstring(path, text) or _leading_comment(text)
-    return clip(_SENTENCE_END.split(told, maxsplit=1)[0]) if told else ""
+    description = _docstring(path, text) or _leading_comment(text)
+    return clip(_SENTENCE_END.split(description, maxsplit=1)[0]) if description else ""
 
 
 def defined_names(text: str) -> str:
@@ -150,33 +152,33 @@ def _docstring(path: str, text: str) -> str:
     if PurePosixPath(path).suffix != ".py" or len(text) > 200_000:
         return ""
     try:
-        found = ast.get_docstring(ast.parse(text))
+        docstring = ast.get_docstring(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
-    return _untitled((found or "").strip().split("\n\n")[0].split("\n"))
+    return _untitled((docstring or "").strip().split("\n\n")[0].split("\n"))
 
 
 def _untitled(lines: Sequence[str]) -> str:
     """The lines as one, without a first line that only repeats a title."""
-    told = [" ".join(line.split()) for line in lines if any(char.isalpha() for char in line)]
-    labels = (number for number, line in enumerate(told) if number and _LABEL.match(line))
-    told = told[: next(labels, len(told))]
-    title = len(told) > 1 and told[0][-1] not in ".,:;" and told[1][0].isupper()
-    return " ".join(told[1:] if title else told)
+    texts = [" ".join(line.split()) for line in lines if any(char.isalpha() for char in line)]
+    labels = (number for number, line in enumerate(texts) if number and _LABEL.match(line))
+    texts = texts[: next(labels, len(texts))]
+    title = len(texts) > 1 and texts[0][-1] not in ".,:;" and texts[1][0].isupper()
+    return " ".join(texts[1:] if title else texts)
 
 
-def _leading_comment(text: str) -> str:
+def _leading_comment(source: str) -> str:
     said: list[str] = []
-    for line in text.split("\n")[:30]:
+    for line in source.split("\n")[:30]:
         match = _COMMENT.match(line)
-        told = match[1].strip() if match and not line.startswith("#!") else ""
-        told = told if any(char.isalnum() for char in told) else ""
-        if told:
-            said.append(told)
+        comment = match[1].strip() if match and not line.startswith("#!") else ""
+        comment = comment if any(char.isalnum() for char in comment) else ""
+        if comment:
+            said.append(comment)
         elif said or not (match or not line.strip()):
             break
-    part_of = _untitled(said)
-    return part_of if len(part_of) >= 10 and any(char.isalpha() for char in part_of) else ""
+    text = _untitled(said)
+    return text if len(text) >= 10 and any(char.isalpha() for char in text) else ""
 
 
 def mentions(
@@ -186,70 +188,68 @@ def mentions(
     in order.
 
     The first name is the file's whole path and counts everywhere; the others count in the text of
-    the same source skill only. Carried code never counts: only what a reader is told.
+    the same source skill only. Embedded code never counts: only what a reader is told.
     """
     anchor = flat.markdown.anchor_at.get(own[0])
     links = [f"](#{anchor})"] if anchor else []
-    found: list[Mention] = []
+    mentions_found: list[Mention] = []
     for line in flat.lines_naming([*names, *links]):
         if own[0] <= line < own[1]:
             continue
         text = flat.lines[line]
         pattern = _named(tuple(names if flat.skill_at(line) == skill else names[:1]))
         if pattern.search(text) or any(link in text for link in links):
-            found += _mention(flat, line, pattern, links)
-    return found
+            mentions_found += _mention(flat, line, pattern, links)
+    return mentions_found
 
 
 @lru_cache(maxsize=8)
 def _named(names: tuple[str, ...]) -> re.Pattern[str]:
-    told = "|".join(re.escape(name) for name in names)
-    return re.compile(rf"(?<![\w.-])(?:{told})(?![\w-]|\.\w)", re.IGNORECASE)
+    alternatives = "|".join(re.escape(name) for name in names)
+    return re.compile(rf"(?<![\w.-])(?:{alternatives})(?![\w-]|\.\w)", re.IGNORECASE)
 
 
 def _mention(
     flat: FlatSkill, line: int, pattern: re.Pattern[str], links: Sequence[str]
 ) -> Iterator[Mention]:
-    parent_heading = [one for one in flat.markdown.headings if one.start <= line]
-    if (
-        parent_heading
-        and parent_heading[-1].start == line
-        and is_marker_heading(parent_heading[-1].title)
-    ):
+    headings_above = [heading for heading in flat.markdown.headings if heading.start <= line]
+    in_heading = bool(headings_above) and headings_above[-1].start == line
+    if in_heading and is_marker_heading(headings_above[-1].title):
         return
     start, _ = flat.embedded_range_at(line)
-    heading = next((one.title for one in reversed(parent_heading) if one.start > start), "")
-    heading = "" if is_marker_heading(heading) else heading
-    if line not in flat.markdown.prose_lines or (
-        parent_heading and parent_heading[-1].start == line
-    ):
-        yield Mention("", heading)
+    titles = (heading.title for heading in reversed(headings_above) if heading.start > start)
+    title = next(titles, "")
+    title = "" if is_marker_heading(title) else title
+    if in_heading or line not in flat.markdown.prose_lines:
+        yield Mention("", title)
         return
     passage = flat.markdown.paragraph_at.get(line) or flat.lines[line].strip().strip("|")
-    told = " ".join(_LIST_MARK.sub("", passage, count=1).split())
+    text = " ".join(_LIST_MARK.sub("", passage, count=1).split())
     if line not in flat.markdown.paragraph_at:
-        yield Mention(
-            clip(visible_text(" – ".join(cell.strip() for cell in told.split("|")))), heading
-        )
+        cells = " – ".join(cell.strip() for cell in text.split("|"))
+        yield Mention(clip(visible_text(cells)), title)
         return
-    sentences = _SENTENCE_END.split(told)
-    names = (one for one in sentences if pattern.search(one) or any(link in one for link in links))
-    sentence = next(names, told)
+    naming = (
+        sentence
+        for sentence in _SENTENCE_END.split(text)
+        if pattern.search(sentence) or any(link in sentence for link in links)
+    )
+    sentence = next(naming, text)
     own = flat.lines[line].strip()
     if len(sentence) > MAX_CUE and not own.lstrip("`*_[(\"'")[:1].islower():
         sentence = _LIST_MARK.sub("", own, count=1)
-    yield Mention(clip(visible_text(_BOLD.sub("", sentence))), heading)
+    yield Mention(clip(visible_text(_BOLD.sub("", sentence))), title)
 
 
-def best_sentence(found: Sequence[Mention], names: Sequence[str]) -> str:
+def best_sentence(candidates: Sequence[Mention], names: Sequence[str]) -> str:
     """The sentence that tells most about when to open the file; "" when none tells anything."""
-    told = []
-    for number, mention in enumerate(found):
+    ranked = []
+    for number, mention in enumerate(candidates):
         rest = mention.sentence
         for name in names:
             rest = rest.replace(name, " ").replace(PurePosixPath(name).stem.replace("-", " "), " ")
         words = re.findall(r"[^\W\d_]{2,}", rest)
         if len(words) >= (LEAST_BACK if _POINTS_BACK.match(rest) else LEAST):
             hints = len(_TRIGGER.findall(rest))
-            told.append((min(hints, 3) + min(len(words), 8) / 8, -number, mention.sentence))
-    return max(told)[2] if told else ""
+            ranked.append((min(hints, 3) + min(len(words), 8) / 8, -number, mention.sentence))
+    return max(ranked)[2] if ranked else ""

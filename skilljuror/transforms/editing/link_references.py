@@ -51,7 +51,9 @@ def used_labels(lines: Sequence[str]) -> set[str]:
 
 def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
     """(label, first line, end) of every definition, then of every footnote that is none."""
-    links = [(one.label, one.start, one.end) for one in markdown.definitions]
+    links = [
+        (definition.label, definition.start, definition.end) for definition in markdown.definitions
+    ]
     yield from links
     known = {label for label, _, _ in links}
     for block in markdown.blocks:
@@ -90,19 +92,19 @@ def supply_definitions(page: PageBuilder, flat: MarkdownIndex, line: RelocatedLi
 def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, int]]]:
     """Labels used on the page whose first definition in the flat file did not come along."""
     used = used_labels(page.lines)
-    carried = {
+    copied = {
         number
         for piece in page.pieces
         if isinstance(piece, Copy)
         for number in range(piece.start - 1, piece.end)
     }
-    counts: dict[str, tuple[int, int]] = {}
+    first_places: dict[str, tuple[int, int]] = {}
     for label, start, end in _definitions(flat):
-        counts.setdefault(label, (start, end))
+        first_places.setdefault(label, (start, end))
     return [
         (label, place)
-        for label, place in counts.items()
-        if label in used and place[0] not in carried
+        for label, place in first_places.items()
+        if label in used and place[0] not in copied
     ]
 
 

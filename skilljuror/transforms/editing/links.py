@@ -77,6 +77,6 @@ def resolve_from(source: str, path: str) -> str:
 
 def link_between(source: str, target: str, anchor: str = "") -> str:
     """A relative link from one file to another."""
-    here = source == target and bool(anchor)
-    path = "" if here else quote(relpath(target, dirname(source) or "."))
+    same_page = source == target and bool(anchor)
+    path = "" if same_page else quote(relpath(target, dirname(source) or "."))
     return f"{path}#{quote(anchor, safe='-_')}" if anchor else path

@@ -26,11 +26,13 @@ def joined_descriptions(descriptions: Sequence[str], limit: int = MAX_DESCRIPTIO
     if len(whole) <= limit:
         return whole
     share = max(40, (limit + 1) // max(1, len(descriptions)) - 1)
-    spare = sum(max(0, share - len(one)) for one in descriptions)
-    long = sum(1 for one in descriptions if len(one) > share)
+    spare = sum(max(0, share - len(description)) for description in descriptions)
+    long = sum(1 for description in descriptions if len(description) > share)
     share += spare // max(1, long)
-    told = " ".join(filter(None, (cut_at_sentence(one, share) for one in descriptions)))
-    return _at_word(told, limit)
+    shortened = " ".join(
+        filter(None, (cut_at_sentence(description, share) for description in descriptions))
+    )
+    return _at_word(shortened, limit)
 
 
 def cut_at_sentence(text: str, limit: int) -> str:
@@ -74,9 +76,9 @@ def description_of(skill: Skill, lines: Sequence[str]) -> str:
         return skill.description
     markdown = MarkdownIndex(lines)
     first = markdown.first_paragraph(0, len(markdown.lines))
-    told = (
+    text = (
         visible_text(first)
         if first
-        else next((visible_text(one.title) for one in markdown.headings), "")
+        else next((visible_text(heading.title) for heading in markdown.headings), "")
     )
-    return cut_at_sentence(told or PurePosixPath(skill.directory).name, 300)
+    return cut_at_sentence(text or PurePosixPath(skill.directory).name, 300)

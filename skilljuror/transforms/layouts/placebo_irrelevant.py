@@ -68,9 +68,9 @@ def sentences() -> Iterator[str]:
     """One sentence after another; none comes twice among the first 17,017."""
     number = 0
     while True:
-        parts = (one[number % len(one)] for one in (SUBJECTS, VERBS, PLACES, ENDS))
-        told = " ".join(parts)
-        yield f"{told[0].upper()}{told[1:]}."
+        parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
+        sentence = " ".join(parts)
+        yield f"{sentence[0].upper()}{sentence[1:]}."
         number += 1
 
 
@@ -83,21 +83,21 @@ def words() -> Iterator[str]:
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
     (0-based) keep their level."""
-    told, wanted, made = words(), 0, 0
-    found = []
+    filler, needed, tokens = words(), 0, 0
+    filled = []
     for number, line in enumerate(lines):
         text = ""
-        wanted += estimate(line)
+        needed += estimate(line)
         if line.strip():
             mark = _mark(line, number in headings)
-            text = f"{mark}{next(told)}"
+            text = f"{mark}{next(filler)}"
             heavy = weight(text)
-            while made + scaled(heavy) < wanted:
-                word = next(told)
+            while tokens + scaled(heavy) < needed:
+                word = next(filler)
                 text, heavy = f"{text} {word}", heavy + weight(word)
-            made += scaled(heavy)
-        found.append(text)
-    return found
+            tokens += scaled(heavy)
+        filled.append(text)
+    return filled
 
 
 def _mark(line: str, heading: bool) -> str:

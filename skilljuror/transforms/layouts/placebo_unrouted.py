@@ -84,16 +84,16 @@ def _is_row(line: str) -> bool:
 
 
 def _pieces(
-    path: str, lines: tuple[str, ...], left: set[int], skip: int, quiet: "_Unnaming"
+    path: str, lines: tuple[str, ...], omitted: set[int], skip: int, unname: "_Unnaming"
 ) -> Iterator[Copy]:
     """Copies of what stays, run by run."""
     start = 0
-    for stop in [*sorted(left), len(lines)]:
+    for stop in [*sorted(omitted), len(lines)]:
         if start < stop:
             changes = (
-                Substitution(number + 1, lines[number], told, "control")
+                Substitution(number + 1, lines[number], after, "control")
                 for number in range(max(start, skip), stop)
-                if (told := quiet(lines[number])) != lines[number]
+                if (after := unname(lines[number])) != lines[number]
             )
             yield Copy(path, start + 1, stop, substitutions=tuple(changes))
         start = stop + 1
@@ -124,6 +124,10 @@ class _Unnaming:
 
 
 def _pattern(before: str, names: Iterable[str], after: str = "") -> re.Pattern[str] | None:
-    told = [re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))]
+    alternatives = [re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name))]
     after = after or r"(?![\w/-]|\.\w)"
-    return re.compile(f"{before}(?:{'|'.join(told)}){after}", re.IGNORECASE) if told else None
+    return (
+        re.compile(f"{before}(?:{'|'.join(alternatives)}){after}", re.IGNORECASE)
+        if alternatives
+        else None
+    )

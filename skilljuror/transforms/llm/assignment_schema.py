@@ -120,9 +120,9 @@ def _document_problems(answer: Assignment, offer: OfferedSections) -> Iterator[s
 
 
 def _trigger_problems(answer: Assignment) -> Iterator[str]:
-    joined_problems = [(file.path, file.trigger) for file in answer.files]
-    joined_problems += [(one.document, one.trigger) for one in answer.documents]
-    for name, trigger in joined_problems:
+    triggers = [(file.path, file.trigger) for file in answer.files]
+    triggers += [(document.document, document.trigger) for document in answer.documents]
+    for name, trigger in triggers:
         if split_trigger(trigger) is None:
             yield f"the trigger of {_cut(name)!r} is not one sentence 'when … because …'"
 

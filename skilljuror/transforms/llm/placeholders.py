@@ -34,8 +34,8 @@ class PlaceholderFile:
         """The line that stands for its content."""
         return f"{{{{file: {self.path}}}}}"
 
-    def told(self) -> dict[str, str]:
-        """What a model is told of it: enough to say what it is for."""
+    def description(self) -> dict[str, str]:
+        """What a model gets to know of it: enough to say what it is for."""
         opening = "\n".join((self.blob.text or "").split("\n")[:ABOUT_LINES])[:ABOUT_CHARS]
         return {
             "path": self.path,
@@ -59,38 +59,36 @@ def placeholder_files(markdown: MarkdownIndex) -> tuple[PlaceholderFile, ...]:
     )
 
 
-def page_with_placeholders(
-    markdown: MarkdownIndex, carried: Sequence[PlaceholderFile]
-) -> list[str]:
+def page_with_placeholders(markdown: MarkdownIndex, files: Sequence[PlaceholderFile]) -> list[str]:
     """A flat page with a placeholder in place of each fence that carries a file; the lines before
     the first fence keep their numbers."""
-    by_path = {one.path: one for one in carried}
-    found, place = list[str](), 0
+    by_path = {file.path: file for file in files}
+    lines, place = list[str](), 0
     for file in embedded_files(markdown):
         if file.path in by_path:
-            found += [*markdown.lines[place : file.start - 1], by_path[file.path].placeholder]
+            lines += [*markdown.lines[place : file.start - 1], by_path[file.path].placeholder]
             place = file.end + 1
-    return [*found, *markdown.lines[place:]]
+    return [*lines, *markdown.lines[place:]]
 
 
-def page_with_files(lines: Sequence[str], carried: Sequence[PlaceholderFile]) -> list[str]:
+def page_with_files(lines: Sequence[str], files: Sequence[PlaceholderFile]) -> list[str]:
     """The page with every placeholder line replaced by the fence it stands for."""
-    fences = {one.placeholder: one.fence for one in carried}
+    fences = {file.placeholder: file.fence for file in files}
     return [line for written in lines for line in fences.get(written.strip(), (written,))]
 
 
-def placement_problems(page: Sequence[str], carried: Sequence[PlaceholderFile]) -> Iterator[str]:
+def placement_problems(page: Sequence[str], files: Sequence[PlaceholderFile]) -> Iterator[str]:
     """Why the files would not come out of an expanded page again as they went in."""
-    there: Mapping[str, PlaceholderFile] = {
-        one.path: one for one in placeholder_files(MarkdownIndex(page))
+    placed: Mapping[str, PlaceholderFile] = {
+        file.path: file for file in placeholder_files(MarkdownIndex(page))
     }
-    for one in carried:
-        if one.path not in there or there[one.path].blob != one.blob:
+    for file in files:
+        if file.path not in placed or placed[file.path].blob != file.blob:
             yield (
-                f"{one.path!r} has no section of its own: a heading '## {one.marker}', below it"
-                f" only the line {one.placeholder}, once, and after it a heading of level 1 or 2,"
+                f"{file.path!r} has no section of its own: a heading '## {file.marker}', below it"
+                f" only the line {file.placeholder}, once, and after it a heading of level 1 or 2,"
                 " or the end"
             )
-    known = {one.path for one in carried}
-    for path in sorted(there.keys() - known):
+    known = {file.path for file in files}
+    for path in sorted(placed.keys() - known):
         yield f"{path!r} is no file of the source"

@@ -64,48 +64,48 @@ class Rewriter:
         Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
         the form of a variant.
         """
-        brief = REQUESTS[self.variant](parent)
+        request = REQUESTS[self.variant](parent)
         answer, _ = self.client.ask_for(
-            RewriteAnswer, self.messages(brief), lambda written: answer_problem(written, brief)
+            RewriteAnswer, self.messages(request), lambda written: answer_problem(written, request)
         )
-        return variant_files(answer, brief)
+        return variant_files(answer, request)
 
-    def messages(self, brief: RewriteRequest) -> list[Message]:
+    def messages(self, request: RewriteRequest) -> list[Message]:
         """The Skill as instructions; everything from the bundle as delimited data."""
-        shown = f"{as_data('request', brief.request())}\n{as_data('bundle', brief.bundle())}"
+        shown = f"{as_data('request', request.request())}\n{as_data('bundle', request.bundle())}"
         return [
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": shown},
         ]
 
 
-def answer_problem(written: RewriteAnswer, brief: RewriteRequest) -> str | None:
+def answer_problem(written: RewriteAnswer, request: RewriteRequest) -> str | None:
     """Why an answer cannot become a variant; None when it can. Its meaning is not judged here."""
-    found = [*_paths(written, brief), *_texts(written, brief)]
-    if not found:
-        flat = brief.layout == "baseline"
-        found = [*(_flat if flat else _disclosed)(written, brief)]
-    return joined_problems(found) or None
+    problems = [*_path_problems(written, request), *_text_problems(written, request)]
+    if not problems:
+        flat = request.layout == "baseline"
+        problems = [*(_flat_problems if flat else _disclosed_problems)(written, request)]
+    return joined_problems(problems) or None
 
 
-def variant_files(written: RewriteAnswer, brief: RewriteRequest) -> dict[str, Blob]:
+def variant_files(written: RewriteAnswer, request: RewriteRequest) -> dict[str, Blob]:
     """The files of a variant whose answer has no problem."""
-    files = dict(brief.data)
+    files = dict(request.data)
     for file in written.files:
-        lines = _page(file, brief)
-        files[f"{brief.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
+        lines = _page(file, request)
+        files[f"{request.folder}/{file.path}"] = Blob(("\n".join(lines) + "\n").encode())
     return {path: files[path] for path in sorted(files, key=str.encode)}
 
 
-def _page(file: WrittenFile, brief: RewriteRequest) -> list[str]:
+def _page(file: WrittenFile, request: RewriteRequest) -> list[str]:
     """The lines of a written file; a root gets the source's frontmatter in place of its own, and
     a flat one the files it carries."""
     lines = file.text.replace("\r\n", "\n").split("\n")
     if file.path != ROOT:
         return _trimmed(lines)
     body = _trimmed(lines[frontmatter_end(lines) :])
-    page = [*brief.head, "", *body]
-    return page_with_files(page, brief.carried) if brief.layout == "baseline" else page
+    page = [*request.head, "", *body]
+    return page_with_files(page, request.files) if request.layout == "baseline" else page
 
 
 def _trimmed(lines: Sequence[str]) -> list[str]:
@@ -114,30 +114,30 @@ def _trimmed(lines: Sequence[str]) -> list[str]:
     return list(lines[start:end])
 
 
-def _paths(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
+def _path_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     paths = [file.path for file in written.files]
     if paths.count(ROOT) != 1:
         yield f"there must be one {ROOT}, there are {paths.count(ROOT)}"
-    taken = {path.removeprefix(f"{brief.folder}/").casefold() for path in brief.data}
+    taken = {path.removeprefix(f"{request.folder}/").casefold() for path in request.data}
     for path in paths:
         shown = repr(path[:_SHOWN])
-        if path != ROOT and (brief.layout == "baseline" or not _REFERENCE.fullmatch(path)):
-            yield f"{shown} is no path of the layout {brief.layout}"
+        if path != ROOT and (request.layout == "baseline" or not _REFERENCE.fullmatch(path)):
+            yield f"{shown} is no path of the layout {request.layout}"
         elif path.casefold() in taken:
             yield f"the path {shown} is taken; each file needs its own"
         taken.add(path.casefold())
 
 
-def _texts(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
+def _text_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     size = sum(len(file.text) for file in written.files)
-    if size > brief.most:
-        yield f"the files have {size} characters, at most {brief.most}"
+    if size > request.most:
+        yield f"the files have {size} characters, at most {request.most}"
     for file in written.files:
         if not file.text.strip():
             yield f"{file.path[:_SHOWN]!r} is empty"
-    strange = _invisible(file.text for file in written.files) - _invisible(brief.shown.values())
-    if strange:
-        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(strange))
+    unseen = _invisible(file.text for file in written.files) - _invisible(request.shown.values())
+    if unseen:
+        codes = ", ".join(f"U+{ord(char):04X}" for char in sorted(unseen))
         yield f"it holds characters that cannot be seen and that the bundle has not: {codes}"
 
 
@@ -147,23 +147,23 @@ def _invisible(texts: Iterable[str]) -> set[str]:
     return {char for char in every if unicodedata.category(char) in {"Cc", "Cf", "Co", "Cs"}}
 
 
-def _flat(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
+def _flat_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     root = next(file for file in written.files if file.path == ROOT)
-    for one in brief.carried:
-        count = root.text.count(one.placeholder)
+    for embedded in request.files:
+        count = root.text.count(embedded.placeholder)
         if count != 1:
-            yield f"{one.placeholder} stands {count} times, it must stand once"
-    yield from placement_problems(_page(root, brief), brief.carried)
+            yield f"{embedded.placeholder} stands {count} times, it must stand once"
+    yield from placement_problems(_page(root, request), request.files)
 
 
-def _disclosed(written: RewriteAnswer, brief: RewriteRequest) -> Iterator[str]:
+def _disclosed_problems(written: RewriteAnswer, request: RewriteRequest) -> Iterator[str]:
     root = next(file.text for file in written.files if file.path == ROOT)
     everything = "\n".join(file.text for file in written.files)
-    for one in brief.carried:
-        if one.placeholder in everything:
-            yield f"{one.placeholder} stands in the text; the file stands at its own path again"
-        if not _is_named(one.path, root):
-            yield f"{ROOT} does not name {one.path!r}, which an agent would not find"
+    for embedded in request.files:
+        if embedded.placeholder in everything:
+            yield f"{embedded.placeholder} stands in the text; the file stands at its own path again"
+        if not _is_named(embedded.path, root):
+            yield f"{ROOT} does not name {embedded.path!r}, which an agent would not find"
 
 
 def _is_named(path: str, root: str) -> bool:

@@ -29,7 +29,7 @@ SPARE = 4_000
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """One rewriting."""
+    """One layout that a model is to write."""
 
     layout: str
     """baseline or pd."""
@@ -39,7 +39,7 @@ class RewriteRequest:
     """Lines of the frontmatter, both `---` included; they are ours, not the model's."""
     shown: dict[str, str]
     """Path -> Markdown to rewrite."""
-    carried: tuple[PlaceholderFile, ...]
+    files: tuple[PlaceholderFile, ...]
     """Text files that are no Markdown: behind placeholders on a flat page, else files."""
     data: dict[str, Blob]
     """Path in the variant -> file that stands there byte for byte."""
@@ -54,7 +54,7 @@ class RewriteRequest:
         return {
             "layout": self.layout,
             "frontmatter": "\n".join(self.head),
-            "carried": [one.told() for one in self.carried],
+            "carried": [file.description() for file in self.files],
             "data": [path.removeprefix(f"{self.folder}/") for path in sorted(self.data)],
             "most_characters": self.most,
         }
@@ -67,46 +67,46 @@ class RewriteRequest:
 def baseline_request(source: Bundle) -> RewriteRequest:
     """A whole source into one SKILL.md.
 
-    The plan engine's baseline says which files are carried under which marker, which are data, and
+    The plan engine's baseline says which files are embedded under which marker, which are data, and
     what the frontmatter is. Raises TransformError for a source without a skill or too large.
     """
     plan = Baseline().plan(source, {})
     root = plan.files[0].path
-    made = render(plan, source)
-    markdown = MarkdownIndex(_lines(root, made[root]))
+    rendered = render(plan, source)
+    markdown = MarkdownIndex(_lines(root, rendered[root]))
     aside = {*plan.sidecars.values(), *plan.dropped}
     shown = {
         path: blob.text or ""
         for path, blob in source.files.items()
         if path not in aside and is_markdown(path)
     }
-    return _sized(
+    return _checked_size(
         RewriteRequest(
             "baseline",
             str(PurePosixPath(root).parent),
             markdown.lines[: markdown.frontmatter_lines],
             shown,
             placeholder_files(markdown),
-            {path: blob for path, blob in made.items() if path != root},
+            {path: blob for path, blob in rendered.items() if path != root},
         )
     )
 
 
 def disclosure_request(flat: Bundle) -> RewriteRequest:
-    """A flat baseline into a root and references; carried files get their own paths again.
+    """A flat baseline into a root and references; embedded files get their own paths again.
 
     Raises TransformError for a bundle that is not one flat skill, or is too large.
     """
     skill, _ = flat_skill(flat, "pd")
     markdown, folder = skill.markdown, str(PurePosixPath(skill.path).parent)
-    carried = placeholder_files(markdown)
+    embedded = placeholder_files(markdown)
     data = {path: blob for path, blob in flat.files.items() if path != skill.path}
-    data |= {f"{folder}/{one.path}": one.blob for one in carried}
-    page = page_with_placeholders(markdown, carried)[markdown.frontmatter_lines :]
+    data |= {f"{folder}/{file.path}": file.blob for file in embedded}
+    page = page_with_placeholders(markdown, embedded)[markdown.frontmatter_lines :]
     shown = {"SKILL.md": "\n".join(page)}
-    return _sized(
+    return _checked_size(
         RewriteRequest(
-            "pd", folder, markdown.lines[: markdown.frontmatter_lines], shown, carried, data
+            "pd", folder, markdown.lines[: markdown.frontmatter_lines], shown, embedded, data
         )
     )
 
@@ -118,11 +118,11 @@ def _lines(path: str, blob: Blob) -> Sequence[str]:
     return text.lines
 
 
-def _sized(brief: RewriteRequest) -> RewriteRequest:
-    size = sum(map(len, brief.shown.values()))
+def _checked_size(request: RewriteRequest) -> RewriteRequest:
+    size = sum(map(len, request.shown.values()))
     if size > MAX_SHOWN:
         raise TransformError(
-            f"{brief.folder!r} has {size} characters of Markdown, a rewriting takes at most"
+            f"{request.folder!r} has {size} characters of Markdown, a rewriting takes at most"
             f" {MAX_SHOWN}; use the engine 'assign' or 'plan'"
         )
-    return brief
+    return request

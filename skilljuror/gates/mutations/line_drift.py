@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from skilljuror.gates.target import MARK, MutationSite, MutationTarget
+from skilljuror.gates.mutations.sites import MARK, MutationSite, MutationTarget
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 
 _OUTSIDE = re.compile(r"\]\([^)]*\)|https?://\S+|`[^`]*`|<[^>]*>")
@@ -48,10 +48,10 @@ def _edits(
         mark = MARK.match(line)
         start = mark.end() if mark else 0
         hidden = [span.span() for span in _OUTSIDE.finditer(line)]
-        for found in pattern.finditer(line, start):
-            if any(a < found.end() and found.start() < b for a, b in hidden):
+        for match in pattern.finditer(line, start):
+            if any(a < match.end() and match.start() < b for a, b in hidden):
                 continue
-            after = line[: found.start()] + change(found) + line[found.end() :]
+            after = line[: match.start()] + change(match) + line[match.end() :]
             if after != line:
                 yield target.edit(path, number, after)
             break
@@ -72,12 +72,12 @@ def drop_threshold(target: MutationTarget) -> Iterator[MutationSite]:
 
 def change_number(target: MutationTarget) -> Iterator[MutationSite]:
     """Add one to a number."""
-    yield from _edits(target, _NUMBER, lambda found: f"{int(found[1]) + 1}{found[2] or ''}")
+    yield from _edits(target, _NUMBER, lambda match: f"{int(match[1]) + 1}{match[2] or ''}")
 
 
 def weaken_must(target: MutationTarget) -> Iterator[MutationSite]:
     """Turn must into should, always into usually, required into recommended."""
-    yield from _edits(target, _STRONG, lambda found: _WEAK[found[1][0].lower()])
+    yield from _edits(target, _STRONG, lambda match: _WEAK[match[1][0].lower()])
 
 
 def drop_negation(target: MutationTarget) -> Iterator[MutationSite]:
@@ -87,7 +87,7 @@ def drop_negation(target: MutationTarget) -> Iterator[MutationSite]:
 
 def swap_unit(target: MutationTarget) -> Iterator[MutationSite]:
     """Give a number another unit."""
-    yield from _edits(target, _UNIT, lambda found: found[1] + _OTHER_UNIT[found[2]])
+    yield from _edits(target, _UNIT, lambda match: match[1] + _OTHER_UNIT[match[2]])
 
 
 def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
@@ -97,11 +97,11 @@ def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
 
 def swap_numbers(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange two numbers of one line."""
-    yield from _edits(target, _TWO_NUMBERS, lambda found: found[3] + found[2] + found[1])
+    yield from _edits(target, _TWO_NUMBERS, lambda match: match[3] + match[2] + match[1])
 
 
 def _turned(table: Mapping[str, str]) -> Substitute:
-    return lambda found: table[found[0]]
+    return lambda match: table[match[0]]
 
 
 def change_flag(target: MutationTarget) -> Iterator[MutationSite]:

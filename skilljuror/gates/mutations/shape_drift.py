@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
-from skilljuror.gates.target import Files, MutationSite, MutationTarget, script_path
+from skilljuror.gates.mutations.sites import Files, MutationSite, MutationTarget, script_path
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.models.knowledge import Unit
 from skilljuror.models.resource_class import is_licence, is_markdown, is_root_name
@@ -71,9 +71,9 @@ def retarget_link(target: MutationTarget) -> Iterator[MutationSite]:
     """Aim a link at another file of the bundle, or at another heading of its page."""
     for path, number in target.prose:
         line = target.line(path, number)
-        for found in _LINK.finditer(line):
-            for other in _elsewhere(target, path, found[1]):
-                after = line[: found.start(1)] + other + line[found.end(1) :]
+        for match in _LINK.finditer(line):
+            for other in _elsewhere(target, path, match[1]):
+                after = line[: match.start(1)] + other + line[match.end(1) :]
                 yield target.edit(path, number, after)
 
 
@@ -83,9 +83,9 @@ def _elsewhere(target: MutationTarget, path: str, aim: str) -> list[str]:
         below = _sections(target, path)
         places = sorted(place for place in below if below[place] != below.get(aim))
     else:
-        here = posixpath.dirname(path) or "."
+        folder = posixpath.dirname(path) or "."
         aim = posixpath.normpath(aim.partition("#")[0])
-        places = [posixpath.relpath(one, here) for one in target.bundle.files if one != path]
+        places = [posixpath.relpath(file, folder) for file in target.bundle.files if file != path]
         if aim not in places:
             return []
     after = [place for place in places if place > aim]
@@ -94,13 +94,13 @@ def _elsewhere(target: MutationTarget, path: str, aim: str) -> list[str]:
 
 def _sections(target: MutationTarget, path: str) -> dict[str, tuple[str, ...]]:
     """Anchor -> its heading and the lines below it, up to the next heading."""
-    found = [unit for unit in target.units if unit.file == path and unit.kind == "heading"]
-    starts = [unit.start for unit in found]
+    headings = [unit for unit in target.units if unit.file == path and unit.kind == "heading"]
+    starts = [unit.start for unit in headings]
     lines = target.texts[path].lines
     ends = [start - 1 for start in starts[1:]] + [len(lines)]
-    names = anchors([unit.text for unit in found])
+    names = anchors([unit.text for unit in headings])
     sections = [lines[start - 1 : end] for start, end in zip(starts, ends, strict=True)]
-    return {f"#{name}": tuple(one) for name, one in zip(names, sections, strict=True)}
+    return {f"#{name}": tuple(section) for name, section in zip(names, sections, strict=True)}
 
 
 def contradict(target: MutationTarget) -> Iterator[MutationSite]:
@@ -124,14 +124,14 @@ def swap_steps(target: MutationTarget) -> Iterator[MutationSite]:
     for path, number in target.prose:
         if (path, number + 1) not in prose:
             continue
-        one, two = (
+        first, second = (
             _STEP.match(target.line(path, number)),
             _STEP.match(target.line(path, number + 1)),
         )
-        if one and two and one[2] != two[2] and len(one[1]) == len(two[1]):
-            after = [one[1] + two[2], two[1] + one[2]]
+        if first and second and first[2] != second[2] and len(first[1]) == len(second[1]):
+            after = [first[1] + second[2], second[1] + first[2]]
             make = partial(target.replaced, path, number, after, 2)
-            yield MutationSite(path, number, one[2], two[2], make)
+            yield MutationSite(path, number, first[2], second[2], make)
 
 
 def swap_cells(target: MutationTarget) -> Iterator[MutationSite]:
@@ -140,14 +140,16 @@ def swap_cells(target: MutationTarget) -> Iterator[MutationSite]:
     for path, number in rows:
         if (path, number + 1) not in rows:
             continue
-        one, two = (_cells(target.line(path, n)) for n in (number, number + 1))
-        if len(one) != len(two) or len(one) < 4 or one[2].strip() == two[2].strip():
+        first, second = (_cells(target.line(path, n)) for n in (number, number + 1))
+        if len(first) != len(second) or len(first) < 4 or first[2].strip() == second[2].strip():
             continue
-        rest = [cell.strip() for cell in (*one[:2], *one[3:])]
-        if rest != [cell.strip() for cell in (*two[:2], *two[3:])]:
-            after = ["|".join([*a[:2], b[2], *a[3:]]) for a, b in ((one, two), (two, one))]
+        rest = [cell.strip() for cell in (*first[:2], *first[3:])]
+        if rest != [cell.strip() for cell in (*second[:2], *second[3:])]:
+            after = [
+                "|".join([*a[:2], b[2], *a[3:]]) for a, b in ((first, second), (second, first))
+            ]
             make = partial(target.replaced, path, number, after, 2)
-            yield MutationSite(path, number, one[2].strip(), two[2].strip(), make)
+            yield MutationSite(path, number, first[2].strip(), second[2].strip(), make)
 
 
 def _cells(line: str) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from skilljuror.gates.target import MARK, Files, MutationSite, MutationTarget
+from skilljuror.gates.mutations.sites import MARK, Files, MutationSite, MutationTarget
 
 _BOLD = re.compile(r"\*\*([A-Z][\w ]+)\*\*")
 _BULLET = re.compile(r"^(\s*)- (?=\S)")
@@ -95,8 +95,8 @@ def _light(text: str) -> str:
     return _SYNONYM.sub(_other, _ARTICLE.sub("", text))
 
 
-def _other(found: re.Match[str]) -> str:
-    return _SYNONYMS[found[0]]
+def _other(match: re.Match[str]) -> str:
+    return _SYNONYMS[match[0]]
 
 
 def _outside(line: str, change: Callable[[str], str], *, once: bool = False) -> str:

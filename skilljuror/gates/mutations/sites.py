@@ -47,8 +47,8 @@ class MutationTarget:
     @cached_property
     def texts(self) -> Mapping[str, TextFile]:
         """The text files."""
-        found = {path: read_text(blob) for path, blob in self.bundle.files.items()}
-        return {path: text for path, text in found.items() if text is not None}
+        texts = {path: read_text(blob) for path, blob in self.bundle.files.items()}
+        return {path: text for path, text in texts.items() if text is not None}
 
     @cached_property
     def prose(self) -> tuple[tuple[str, int], ...]:
@@ -134,8 +134,8 @@ class MutationTarget:
             if unit.kind in CONTENT_KINDS and unit.kind != "heading":
                 homes[unit.file].append((unit.end, "".join(unit.headings[-1:])))
         return {
-            path: ([end for end, _ in sorted(found)], [title for _, title in sorted(found)])
-            for path, found in homes.items()
+            path: ([end for end, _ in sorted(placed)], [title for _, title in sorted(placed)])
+            for path, placed in homes.items()
         }
 
     def choose(self, name: str, sites: Sequence[MutationSite], count: int) -> list[MutationSite]:

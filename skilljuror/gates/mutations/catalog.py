@@ -1,0 +1,44 @@
+"""The mutations that measure the gates: drift that must be caught, and changes that must pass."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from skilljuror.gates.mutations import benign, line_drift, shape_drift
+from skilljuror.gates.mutations.sites import MutationSite, MutationTarget
+
+
+class Mutation(NamedTuple):
+    """One kind of change."""
+
+    drift: bool
+    """Whether it changes what an agent must do; a benign one does not."""
+    sites: Callable[[MutationTarget], Iterator[MutationSite]]
+    """Every place where it can be made."""
+
+
+MUTATIONS: dict[str, Mutation] = {
+    "drop-threshold": Mutation(True, line_drift.drop_threshold),
+    "change-number": Mutation(True, line_drift.change_number),
+    "weaken-must": Mutation(True, line_drift.weaken_must),
+    "drop-negation": Mutation(True, line_drift.drop_negation),
+    "rename-script": Mutation(True, shape_drift.rename_script),
+    "drop-reference": Mutation(True, shape_drift.drop_reference),
+    "retarget-link": Mutation(True, shape_drift.retarget_link),
+    "contradict": Mutation(True, shape_drift.contradict),
+    "add-requirement": Mutation(True, shape_drift.add_requirement),
+    "swap-unit": Mutation(True, line_drift.swap_unit),
+    "flip-comparator": Mutation(True, line_drift.flip_comparator),
+    "swap-numbers": Mutation(True, line_drift.swap_numbers),
+    "change-flag": Mutation(True, line_drift.change_flag),
+    "swap-steps": Mutation(True, shape_drift.swap_steps),
+    "swap-cells": Mutation(True, shape_drift.swap_cells),
+    "drop-script-line": Mutation(True, shape_drift.drop_script_line),
+    "move-context": Mutation(True, shape_drift.move_context),
+    "none": Mutation(False, benign.none),
+    "rewrap": Mutation(False, benign.rewrap),
+    "emphasis": Mutation(False, benign.emphasis),
+    "bullets": Mutation(False, benign.bullets),
+    "synonym": Mutation(False, benign.synonym),
+    "paraphrase": Mutation(False, benign.paraphrase),
+}
+"""name -> mutation, drift first."""

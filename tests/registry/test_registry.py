@@ -1,0 +1,71 @@
+"""Every kind of plugin may come from another package, and is refused in one way where it cannot."""
+
+import pytest
+
+from skilljuror.agents import AGENTS, Agent
+from skilljuror.errors import UsageError
+from skilljuror.gates import GATES
+from skilljuror.gates.base import Gate
+from skilljuror.harnesses import HARNESSES
+from skilljuror.harnesses.base import Harness
+from skilljuror.judge import JUDGES
+from skilljuror.judge.base import Judge
+from skilljuror.metrics import METRICS
+from skilljuror.metrics.base import Metric
+from skilljuror.parsers import FORMATS
+from skilljuror.registry import resolve
+from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.base import Transform
+
+KINDS = {
+    "agent": (AGENTS, Agent),
+    "format": (FORMATS, None),
+    "gate": (GATES, Gate),
+    "harness": (HARNESSES, Harness),
+    "judge": (JUDGES, Judge),
+    "metric": (METRICS, Metric),
+    "variant": (TRANSFORMS, Transform),
+}
+NAMES = [(kind, name) for kind, (table, _) in KINDS.items() for name in table]
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMES, ids=[f"{kind} {name}" for kind, name in NAMES])
+def test_every_registered_name_resolves_and_so_does_its_path(kind, name):
+    table, protocol = KINDS[kind]
+    plugin = resolve(table, name, kind, protocol)
+    assert resolve(table, table[name], kind, protocol) is plugin
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("nope", "unknown {kind} 'nope'; "),
+        ("no_such_module:Thing", "{kind} 'no_such_module:Thing' cannot be loaded: No module named"),
+        ("json:Thing", "{kind} 'json:Thing' cannot be loaded: module 'json' has no attribute"),
+        ("broken:Thing", "{kind} 'broken:Thing' cannot be loaded: invalid syntax"),
+        (":Thing", "{kind} ':Thing' cannot be loaded: "),
+        ("json:", "{kind} 'json:' cannot be loaded: "),
+    ],
+    ids=["a word", "no module", "no attribute", "no Python", "no module name", "no attribute name"],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_none_is_refused_with_the_names_and_the_way_to_name_ones_own(
+    kind, given, said, tmp_path, monkeypatch
+):
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    table, protocol = KINDS[kind]
+    with pytest.raises(UsageError) as refused:
+        resolve(table, given, kind, protocol)
+    message = refused.value.message
+    assert message.startswith(said.format(kind=kind))
+    assert message.endswith(
+        f"choose one of {', '.join(sorted(table))}, or name your own as module:attribute"
+    )
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (_, protocol) in KINDS.items() if protocol])
+def test_an_object_of_another_kind_is_refused_by_what_it_lacks(kind):
+    table, protocol = KINDS[kind]
+    with pytest.raises(UsageError, match=f"{kind} 'os:sep' is none: it has no "):
+        resolve(table, "os:sep", kind, protocol)
