@@ -1,34 +1,19 @@
 """Commands and code that are made to cost time or memory: they are read all the same, and soon."""
 
-import time
-
 import pytest
 
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.findings.injected_content import body_text
 from skilljuror.attribution.python.file_accesses import python_accesses
 from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.attribution.shell.wrappers import unwrap
-
-SIZE = 200_000
-"""Characters: two thirds of the longest command that is read."""
-SECONDS = 20.0
-"""Far above what a linear reader needs, far below what a quadratic one does."""
+from tests.support.generated_texts import SIZE, soon
 
 
 def accesses(command):
     commands = unwrap(read_shell(with_forward_slashes(command), "/w", "/h"), "/h")
     return command_accesses(list(commands), "/h")
-
-
-def soon(work, text):
-    """What comes of a text, if it comes in time."""
-    before = time.process_time()
-    found = work(text)
-    assert time.process_time() - before < SECONDS
-    return found
 
 
 @pytest.mark.parametrize(
@@ -66,12 +51,6 @@ def test_texts_that_double_fill_no_memory():
     ]
 
 
-def test_folders_and_modules_without_number_are_followed_in_part():
-    code = "".join(f'sys.path.append("/q{i}")\nimport zz{i}\n' for i in range(3000))
-    found = soon(lambda text: python_accesses(text, "/s", "/h"), code)
-    assert {one.path.split("/")[1] for one in found} == {f"q{i}" for i in range(2968, 3000)}
-
-
 def test_a_patch_without_a_file_touches_nothing():
     assert patch_accesses("*** Begin Patch\n@@\n-a\n+b\n*** End Patch", "/w") == []
 
@@ -83,12 +62,6 @@ def test_what_several_files_take_goes_into_the_first():
         ("/w/a.md", "write", "/w/SKILL.md", True),
         ("/w/b.md", "write", None, True),
     ]
-
-
-def test_a_loaded_body_of_blank_lines_is_read_soon():
-    blank = "\n" * SIZE
-    text = f"<skill_content name='x'>\nOne.{blank}Two.\nBase directory for this skill: /x"
-    assert soon(body_text, text) == f"One.{blank}Two."
 
 
 @pytest.mark.parametrize(

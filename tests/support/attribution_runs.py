@@ -8,6 +8,7 @@ from skilljuror.parsers.read import traits_of
 
 ROOT = "/root/.claude/skills"
 BUNDLE = f"{ROOT}/ledger"
+REFERENCES = f"{BUNDLE}/references"
 FRONT = "---\nname: ledger\ndescription: Keep a ledger of sales.\n---\n"
 BODY = (
     "# Ledger\n"
@@ -66,3 +67,66 @@ def events_of(
 def touched(command: str, output: str = "", **more) -> list[tuple[str, str]]:
     """(kind, resource) of every event of one command, in order."""
     return [(event.kind, event.resource) for event in events_of(ran(command, output, **more))]
+
+
+def ran_each(*pairs: tuple[str, str]) -> list[ToolCall]:
+    """Shell calls one after the other, each with its output, at the lines 10, 20, …"""
+    return [
+        ran(command, output, call_id=f"c{number}", line=number * 10)
+        for number, (command, output) in enumerate(pairs, 1)
+    ]
+
+
+def observed_events(*calls: ToolCall, **more) -> list[ResourceEvent]:
+    """The events of a log of its own: no manifest, all is learned from the log."""
+    return events_of(*calls, manifest=None, **more)
+
+
+def observed(command: str, output: str = "", *, manifest: SkillManifest | None = None, **more):
+    """(kind, resource, exposure, lines) of every event of one command in a log of its own."""
+    return [
+        (event.kind, event.resource, event.content_exposed, event.lines)
+        for event in events_of(ran(command, output, **more), manifest=manifest)
+    ]
+
+
+PYTHON = "python3 - <<'EOF'\n{}\nEOF"
+"""A command that runs Python code."""
+
+
+_FILE_TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "search": "Grep", "list": "Glob"}
+
+
+def file_tool(action: str, result: ToolResult | None = None, **more) -> ToolCall:
+    """A call of one of Claude Code's file tools."""
+    return ToolCall("c1", _FILE_TOOLS[action], action, 2, result=result, **more)
+
+
+def unknown_tool(name: str, text: str, *, ok: bool = True, **arguments):
+    """(kind, resource, exposure, lines) of every event of a tool of some other server."""
+    result = ToolResult(text, 3, ok=ok)
+    call = ToolCall("c1", name, "other", 2, arguments=arguments, result=result)
+    return [
+        (event.kind, event.resource, event.content_exposed, event.lines)
+        for event in observed_events(call)
+    ]
+
+
+def keystrokes_call(keys: str, screen: str | None = None, *, call_id: str, line: int) -> ToolCall:
+    """Keystrokes for a terminal; the screen answers the last of those sent together."""
+    return ToolCall(
+        call_id, "bash_command", "shell", line, arguments={"keystrokes": keys}, command=keys,
+        result=ToolResult(screen, line + 1) if screen else None,
+    )  # fmt: skip
+
+
+def events_on_screen(*steps: tuple[ToolCall, ...]) -> list[tuple[int, str, str]]:
+    """(line, kind, resource) of every event of a run on a terminal."""
+    made = [
+        Step("main", number, calls[0].line, calls=calls) for number, calls in enumerate(steps, 1)
+    ]
+    run = Trajectory(
+        trajectory="t", files=("log.json",), steps=tuple(made), format="terminus-2", cwd="/app",
+        traits=traits_of("terminus-2"),
+    )  # fmt: skip
+    return [(one.line, one.kind, one.resource) for one in attribute(run, None).events]

@@ -7,17 +7,8 @@ from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.shell.produced_paths import listing
 from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import ToolCall, ToolResult
-from tests.attribution.test_real_shell import (
-    attributed,
-    forget,
-    home,  # noqa: F401
-    opened,
-    run,
-    said_lines,
-    shown_lines,
-    watched,  # noqa: F401
-)
 from tests.support.attribution_runs import BUNDLE, TAXES, events_of, ran, run_of
+from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines
 
 FAILED = [
     "no-such-pager @/references/taxes.md",
@@ -40,7 +31,7 @@ FAILED = [
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("command", FAILED)
-def test_a_command_that_failed_outright_shows_nothing(home, command, known):  # noqa: F811
+def test_a_command_that_failed_outright_shows_nothing(home, command, known):
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
     events = attributed(home, command, output, status)
@@ -104,7 +95,7 @@ CHOSEN = [
 
 
 @pytest.mark.parametrize("command", CHOSEN)
-def test_lines_shown_by_commands_that_choose(home, command):  # noqa: F811
+def test_lines_shown_by_commands_that_choose(home, command):
     command = command.replace("@", str(home / ".claude/skills/ledger"))
     output, status = run(home, command)
     assert said_lines(attributed(home, command, output, status)) == shown_lines(output)
@@ -136,7 +127,7 @@ HANDED_ON = [
 
 
 @pytest.mark.parametrize("command", HANDED_ON)
-def test_files_opened_by_what_is_handed_on(watched, command):  # noqa: F811
+def test_files_opened_by_what_is_handed_on(watched, command):
     command = command.replace("@", str(watched / ".claude/skills/ledger"))
     forget(watched)
     output, status = run(watched, command)
@@ -161,13 +152,6 @@ def test_node_reads_paths_of_its_environment_and_variables(command):
 
 def test_a_size_taken_from_standard_input_is_no_read():
     assert [one.kind for one in events_of(ran(f"wc -l < {BUNDLE}/SKILL.md", "10\n"))] == ["list"]
-
-
-def test_a_heading_that_code_prints_is_no_line_of_the_file():
-    code = f"p = '{BUNDLE}/references/taxes.md'\nprint('==', p)\nprint(open(p).read())"
-    call = ran(f"python3 - <<'EOF'\n{code}\nEOF", f"== taxes\n{TAXES}\n")
-    (event,) = events_of(call, manifest=None)
-    assert (event.content_exposed, event.lines) == ("full", None)
 
 
 @pytest.mark.parametrize(
