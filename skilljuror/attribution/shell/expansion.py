@@ -32,6 +32,8 @@ _DEEPEST_BRACES = 64
 _LONGEST_TRIMMED = 400
 """Characters of a value of which a beginning or an end is taken away."""
 _PLACEHOLDER = re.compile("([\ue100-\uf8ff])")
+_LONGEST_PATTERN = 100
+_TRIMMING = frozenset({"#", "##", "%", "%%", "/", "//"})
 _SPECIAL = frozenset("*?[]#%\\")
 
 
@@ -196,20 +198,15 @@ def _values(
 def _parameter(part: Parameter, environment: Environment, substitute: Substitute) -> Sequence[Word]:
     index = _text(expand(part.index, environment, substitute)) if part.index else ""
     values = environment.values(part.name, index)
-    if "*" in {part.name, index} and part.quoted and values:
-        values = (replace(joined(values), text=" ".join([one.text for one in values])),)
     operator = part.operator
     if not operator or operator in {":?", "?"}:
         return values
     operand = expand(part.operand, environment, substitute)
     if operator[-1] in "-=+":
-        return operand or [Word("")] if bool(values) is (operator[-1] == "+") else values
-    given = _text(operand)
-    if operator == ":":
-        return _slice(values, given, elements=index in {"@", "*"})
-    if operator in {"#", "##", "%", "%%", "/", "//"} and part.source[2:3] != "#":
-        return [_trimmed(one, operator, given) for one in values[:LIMIT]]
-    return _described(environment.variables.get(part.name), operator)
+        return operand if bool(values) is (operator[-1] == "+") else values
+    if operator not in _TRIMMING or part.source.startswith("${#"):
+        return []
+    return [_trimmed(one, operator, _text(operand)) for one in values[:LIMIT]]
 
 
 def _text(words: Sequence[Word]) -> str:
@@ -217,40 +214,17 @@ def _text(words: Sequence[Word]) -> str:
     return words[0].text if len(words) == 1 and words[0].known else "\0"
 
 
-def _described(value: Value | None, operator: str) -> Sequence[Word]:
-    """`${#a[@]}` and `${!a[@]}`: how many elements an array has, and their keys."""
-    if not isinstance(value, dict):
-        return []
-    return [Word(str(len(value)))] if operator == "#" else [Word(key) for key in value]
-
-
-def _slice(values: Sequence[Word], given: str, *, elements: bool) -> Sequence[Word]:
-    """`${text:1:2}` or `${array[@]:1:2}`."""
-    numbers = re.fullmatch(r"\s*(\d{1,6})(?::\s*(\d{1,6}))?\s*", given)
-    if not numbers:
-        return []
-    start = int(numbers[1])
-    part = slice(start, start + int(numbers[2]) if numbers[2] else None)
-    return values[part] if elements else [replace(one, text=one.text[part]) for one in values]
-
-
 def _trimmed(word: Word, how: str, what: str) -> Word:
     """`${path%/*}`, `${path##*/}`, `${path/a/b}` of a value that is known and no glob."""
-    if (
-        word.glob
-        or not word.known
-        or len(word.text) > _LONGEST_TRIMMED
-        or not 0 < len(what) <= 100
-        or "\0" in what
-    ):
+    readable = word.known and not word.glob and len(word.text) <= _LONGEST_TRIMMED
+    if not readable or not 0 < len(what) <= _LONGEST_PATTERN or "\0" in what:
         return UNKNOWN
-    if how in {"/", "//"}:
-        old, _, new = what.partition("/")
-        plain = bool(old) and not set(old) & _SPECIAL
-        return (
-            replace(word, text=word.text.replace(old, new, 3 - 2 * len(how))) if plain else UNKNOWN
-        )
-    return replace(word, text=_without(word.text, how, what))
+    if how[0] != "/":
+        return replace(word, text=_without(word.text, how, what))
+    old, _, new = what.partition("/")
+    if not old or set(old) & _SPECIAL:
+        return UNKNOWN
+    return replace(word, text=word.text.replace(old, new, 1 if how == "/" else -1))
 
 
 def _without(text: str, how: str, pattern: str) -> str:

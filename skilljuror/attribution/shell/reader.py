@@ -33,7 +33,7 @@ DEPTH = 6
 """Shells, substitutions and calls of functions inside each other that are followed."""
 TURNS = 64
 """Turns of loops that are followed one by one; more are taken together."""
-MOST_WORDS = 200_000
+MOST_WORDS = 50_000
 """Words of all commands of a text together; what comes after them is not read."""
 _MOST_EXPORTED = 64
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})

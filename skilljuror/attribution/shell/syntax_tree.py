@@ -130,6 +130,7 @@ _OPEN = frozenset(
 """Nodes that only hold others."""
 _LOOSE = _WORDS | _REDIRECTS
 _IN_COMMANDS = _LOOSE | {"variable_assignment", "comment"}
+_NO_WORDS = frozenset({"comment", "<<", ")", "`"})
 _HEREDOC_PARTS = frozenset({"<<", "<<-", "heredoc_start", "file_descriptor"})
 _OPERATORS = frozenset({"&&", "||", "|", "|&", "&", ";"})
 
@@ -172,7 +173,7 @@ def _parsed(text: str) -> tuple[bytes, Node]:
     source = text.encode(errors="replace")
     root = _parser().parse(source).root_node
     if root.has_error:
-        text = _DELIMITER.sub(r"\g<0> ", text)
+        text = _DELIMITER.sub(r"\g<0> ", text).removesuffix("\n")
         for closing in ("'", '"', *(f"\n{name}\n" for name in _DELIMITER.findall(text)[-1:]), ""):
             source = (text + closing).encode(errors="replace")
             root = _parser().parse(source).root_node
@@ -249,7 +250,7 @@ class _TreeReader(Struct):
             elif broken or kind in _OPERATORS or (node.is_named and kind not in _IN_COMMANDS):
                 ahead.append(node)
                 break
-            elif kind != "comment" and node.end_byte > node.start_byte:
+            elif kind not in _NO_WORDS and node.end_byte > node.start_byte:
                 taken.append(node)
                 end = self._body_start(node) - 1 if kind == "heredoc_redirect" else 0
                 line = [one for one in node.children[::-1] if one.start_byte < end]
@@ -320,6 +321,8 @@ class _TreeReader(Struct):
     def _redirection(self, node: Node, target: Sequence[Node]) -> Redirection:
         numbers = [one for one in node.children if one.type == "file_descriptor"]
         operator = next((one.type for one in node.children if not one.is_named), "")
+        if self.source.endswith(b"<<", 0, node.start_byte):
+            operator = "<<<"  # The grammar stumbles over one behind another redirection.
         parts = self._heredoc(node) if node.type == "heredoc_redirect" else self._parts(target)
         return Redirection(operator, "".join(self.text(*one.byte_range) for one in numbers), parts)
 

@@ -47,7 +47,7 @@ _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
 _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 
 
-MOST_COMMANDS = 100_000
+MOST_COMMANDS = 50_000
 """Commands of a text that are followed, those inside of others included."""
 
 
