@@ -1,25 +1,75 @@
 """The stable API for notebooks: `skilljuror.open_study(path)`."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from skilljuror.errors import QueryError
 from skilljuror.metrics.catalog import CATALOG
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.lookup import database_of, look_up
-from skilljuror.queries.run import frame
-from skilljuror.stats.paired import PairedDelta, paired_delta
+from skilljuror.queries.run import frame, run
+from skilljuror.stats.agreement import Agreement, agreement
+from skilljuror.stats.intervals import Bootstrap, percentile_bootstrap
+from skilljuror.stats.paired import Arm, PairedDelta, paired_delta
+from skilljuror.stats.power import (
+    DetectableEffect,
+    Equivalence,
+    detectable_effect,
+    equivalence,
+    holm,
+)
+from skilljuror.stats.signs import sign_flip
+from skilljuror.stats.survival import Survival, survival
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _VALUES = """
-SELECT p.task, p.condition, m.value
+SELECT p.condition, p.task, m.value
 FROM planned_trials AS p
-LEFT JOIN measures AS m ON m.trial = p.trial AND m.metric = $metric AND m.key = $key
-WHERE p.condition IN ($a, $b)
+JOIN measures AS m ON m.trial = p.trial AND m.metric = $metric AND m.key = $key
+WHERE p.condition IN ($a, $b) AND m.value IS NOT NULL
 """
+_TIMES = """
+SELECT coalesce(m.value, e.value * $scale) AS time, m.value IS NOT NULL AS happened
+FROM runs AS r
+JOIN measures AS m ON m.trial = r.run AND m.metric = $metric AND m.key = ''
+JOIN measures AS e ON e.trial = r.run AND e.metric = $end AND e.key = ''
+WHERE r.condition = $condition AND (m.value IS NOT NULL OR m.reason = 'never')
+    AND coalesce(m.value, e.value) IS NOT NULL
+"""
+_LABELS = """
+SELECT a.label, b.label
+FROM verdicts AS a JOIN verdicts AS b USING (event)
+WHERE a.judge = $first AND b.judge = $second
+ORDER BY event
+"""
+_ENDS = {
+    "first_skill_step": ("agent_steps", 1.0),
+    "invocation_step": ("agent_steps", 1.0),
+    "first_exposure_step": ("agent_steps", 1.0),
+    "invocation_seconds": ("log_minutes", 60.0),
+    "first_exposure_seconds": ("log_minutes", 60.0),
+}
+"""Time to a first event -> the measure of the run's end, and what it is multiplied with."""
+
+
+@dataclass(frozen=True)
+class FamilyContrast:
+    """One of several measures that are compared as one declared family."""
+
+    metric: str
+    """Name of the measure."""
+    delta: PairedDelta
+    """Its paired difference."""
+    p: float
+    """p of no difference, by sign flips over tasks."""
+    p_holm: float
+    """The same, adjusted for the size of the family."""
 
 
 class StudyReader:
@@ -52,14 +102,78 @@ class StudyReader:
         Null values are left out of their task's mean; a task without values in either arm is
         dropped from both and listed. Raises QueryError for a measure that has no values.
         """
-        rows = self.query(_VALUES, a=a, b=b, metric=metric, key=key)
-        arms: dict[str, dict[str, list[float]]] = {a: defaultdict(list), b: defaultdict(list)}
-        for task, condition, value in rows.dropna().itertuples(index=False):
-            arms[condition][task].append(float(value))
-        if not arms[a] or not arms[b]:
-            raise QueryError(f"no values of {metric!r} (key {key!r}) for {a!r} and {b!r}")
+        arms = self._arms(a, b, metric, key)
         unit = CATALOG[metric].unit if metric in CATALOG else ""
         return paired_delta(arms[b], arms[a], unit="pp" if unit == "flag" else unit)
+
+    def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> tuple[FamilyContrast, ...]:
+        """`contrast` of several measures, with p values adjusted by Holm's method for their number.
+
+        Declare the family before you look. Raises QueryError for a measure that has no values.
+        """
+        deltas = [self.contrast(a, b, metric) for metric in metrics]
+        p_values = [sign_flip([value for _, value in delta.by_task]).p for delta in deltas]
+        rows = zip(metrics, deltas, p_values, holm(p_values), strict=True)
+        return tuple(FamilyContrast(*row) for row in rows)
+
+    def equivalence(
+        self, a: str, b: str, metric: str, *, margin: float, alpha: float = 0.05
+    ) -> Equivalence:
+        """Whether `a` and `b` are the same within a margin that was declared before looking, in the
+        unit of `contrast` (percentage points for flags). Raises QueryError."""
+        return equivalence(self.contrast(a, b, metric), margin, alpha=alpha)
+
+    def power(
+        self, a: str, b: str, metric: str, *, tasks: int | None = None, power: float = 0.8
+    ) -> DetectableEffect:
+        """Smallest true difference that `tasks` tasks (default: this study's) would show with the
+        given power, if they vary as this study's do. Raises QueryError, also for a single task."""
+        delta = self.contrast(a, b, metric)
+        if delta.sd is None:
+            raise QueryError(f"one task says nothing of how {metric!r} varies between tasks")
+        return detectable_effect(delta.sd, tasks or delta.tasks, power=power)
+
+    def rate(self, condition: str, metric: str = "strict_pass", key: str = "") -> Bootstrap | None:
+        """Mean over tasks of a measure in one condition, with a percentile bootstrap interval over
+        tasks (measures §1.10); None for fewer than two tasks. Raises QueryError."""
+        arm = self._arms(condition, condition, metric, key)[condition]
+        return percentile_bootstrap([fmean(arm[task]) for task in sorted(arm)])
+
+    def survival(
+        self, condition: str, metric: str = "invocation_step", horizon: float | None = None
+    ) -> Survival:
+        """Time to a first event (`invocation_…`, `first_exposure_…`, `first_skill_step`): runs that
+        never had it count as censored at their end, not as late.
+
+        Times are in the unit of the measure; a run whose end is not known is left out. The
+        restricted mean ends at `horizon`, by default the longest time. Raises QueryError for another measure.
+        """
+        if metric not in _ENDS:
+            raise QueryError(f"{metric!r} is no time to an event; choose one of {', '.join(_ENDS)}")
+        end, scale = _ENDS[metric]
+        times = run(
+            self._database, _TIMES, condition=condition, metric=metric, end=end, scale=scale
+        ).rows
+        longest = max((time for time, _ in times), default=0.0)
+        return survival([(time, happened) for time, happened in times], horizon or longest)
+
+    def agreement(self, first: str, second: str) -> Agreement:
+        """How far two judges agree on the events that both labelled. Raises QueryError for none."""
+        labels = run(self._database, _LABELS, first=first, second=second).rows
+        if not labels:
+            raise QueryError(f"no event was labelled by both {first!r} and {second!r}")
+        return agreement([label for label, _ in labels], [label for _, label in labels])
+
+    def _arms(self, a: str, b: str, metric: str, key: str) -> dict[str, Arm]:
+        """Condition -> task -> values of a measure that are known."""
+        arms: dict[str, dict[str, list[float]]] = {a: defaultdict(list), b: defaultdict(list)}
+        for condition, task, value in run(
+            self._database, _VALUES, a=a, b=b, metric=metric, key=key
+        ).rows:
+            arms[condition][task].append(value)
+        if not arms[a] or not arms[b]:
+            raise QueryError(f"no values of {metric!r} (key {key!r}) for {a!r} and {b!r}")
+        return dict(arms)
 
 
 def open_study(path: str | Path) -> StudyReader:

@@ -48,8 +48,8 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "resolution": {"accesses", "commands", "paths", "python", "shell"},
         "evidence": {"accesses", "paths", "resolution", "shell"},
         "run_context": {"accesses", "evidence", "paths", "resolution"},
-        "findings": {"accesses", "evidence", "paths", "resolution", "run_context"},
-        "attribute": {"evidence", "findings", "resolution", "run_context"},
+        "events": {"accesses", "evidence", "paths", "resolution", "run_context"},
+        "attribute": {"events", "evidence", "resolution", "run_context"},
         "exposure": {"evidence", "resolution"},
     },
     "parsers": {

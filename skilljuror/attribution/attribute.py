@@ -5,6 +5,14 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from skilljuror.attribution.events.candidate_event import CandidateEvent
+from skilljuror.attribution.events.injected_content import message_events, skill_call_events
+from skilljuror.attribution.events.search_output import events_of_wide_search, search_events
+from skilljuror.attribution.events.unclaimed_content import (
+    SharedScreens,
+    may_show,
+    unclaimed_reads,
+)
 from skilljuror.attribution.evidence.error_messages import says_file_missing
 from skilljuror.attribution.evidence.line_index import LineRanges
 from skilljuror.attribution.evidence.output_segments import Segments, has_file_headers
@@ -15,14 +23,6 @@ from skilljuror.attribution.evidence.read_evidence import (
     evidence_of_read,
     evidence_of_run,
     evidence_of_tool_read,
-)
-from skilljuror.attribution.findings.candidate_event import CandidateEvent
-from skilljuror.attribution.findings.injected_content import message_events, skill_call_events
-from skilljuror.attribution.findings.search_output import events_of_wide_search, search_events
-from skilljuror.attribution.findings.unclaimed_content import (
-    SharedScreens,
-    may_show,
-    unclaimed_reads,
 )
 from skilljuror.attribution.resolution.resolver import ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name

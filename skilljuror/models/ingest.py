@@ -81,6 +81,10 @@ class TrajectoryRow(Struct, frozen=True, gc=False):
     """Reward of its verifier."""
     exception: str | None = None
     """Class of its end when it was not clean."""
+    lists_every_skill: bool = False
+    """Whether the agent never leaves a name out of its list of skills."""
+    lists_folder_names: bool = False
+    """Whether that list calls skills by their folders."""
 
 
 class StepRow(Struct, frozen=True, gc=False):

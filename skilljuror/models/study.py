@@ -74,7 +74,6 @@ class BuildChoice(Record):
     """Measure the gates on every build of the study: known drift and harmless edits are planted
     into its variants, in up to so many places for each kind of change and variant, and the report
     says how many of them the gates flagged. 0: not measured. Costs seconds per source."""
-
     gates: tuple[str, ...] = ()
     """Gates that judge the variants beside the registered ones, as module:attribute."""
 
@@ -84,7 +83,7 @@ class BuildChoice(Record):
         return dict(self.model_extra or {})
 
     @model_serializer(mode="wrap")
-    def _spare(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Without what is not asked for, so that the digest of an older plan stands."""
         fields: dict[str, Any] = dump(self)
         unasked = [name for name in ("assay", "gates") if not getattr(self, name)]

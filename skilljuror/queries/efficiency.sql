@@ -61,11 +61,11 @@ SELECT
     measured / planned AS coverage,
     passes,
     total,
-    total / nullif(measured, 0) AS attempt,
+    total / nullif(measured, 0) AS attempt,  -- over measured trials, with their coverage (A-43)
     if(measured = 0, reasons, NULL) AS attempt_reason,
     if(measured_passes = passes, total_of_passes / nullif(passes, 0), NULL) AS success,
     CASE
-        WHEN passes = 0 THEN 'zero_passes'
+        WHEN passes = 0 THEN 'zero_passes'  -- never 0 or infinite (A-16)
         WHEN measured_passes < passes THEN pass_reasons
     END AS success_reason,
     if(measured = planned, total / nullif(passes, 0), NULL) AS yield,

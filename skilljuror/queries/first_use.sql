@@ -8,7 +8,8 @@
 -- column first_share: midpoint of that step in the run of the main agent, 0 to 1; null for step 0 and
 --   for sub-agents
 -- column yes: uses that a judge called put to work; null when nothing was judged
--- column returned: steps of the main agent with a use of the skill, beyond the first one
+-- column returned: steps of the main agent with a use of the skill, that of the first use left out;
+--   all of them where the first use came before the first step, or was a sub-agent's
 WITH ordered AS (
     SELECT
         *,
@@ -24,8 +25,7 @@ sums AS (
         count(*) AS uses,
         count(DISTINCT u.resource) FILTER (WHERE u.opens) AS resources,
         if(count(l.event) = 0, NULL, count(*) FILTER (WHERE l.yes)) AS yes,
-        greatest(count(DISTINCT u.step) FILTER (WHERE u.agent = 'main' AND u.step > 0) - 1, 0)
-            AS returned
+        count(DISTINCT u.step) FILTER (WHERE u.agent = 'main' AND u.step > 0) AS main_steps
     FROM uses AS u
     LEFT JOIN labels AS l ON l.event = u.event
     GROUP BY u.skill, u.run
@@ -36,7 +36,8 @@ SELECT
     o.step AS first_step,
     if(o.agent = 'main' AND o.step BETWEEN 1 AND t.steps, (2 * o.step - 1) / (2 * t.steps), NULL)
         AS first_share,
-    o.kind, o.via, s.uses, s.resources, s.yes, s.returned
+    o.kind, o.via, s.uses, s.resources, s.yes,
+    s.main_steps - if(o.agent = 'main' AND o.step > 0, 1, 0) AS returned
 FROM sums AS s
 JOIN ordered AS o ON o.run = s.run AND o.skill = s.skill AND o.place = 1
 JOIN trajectories AS t ON t.trajectory = o.trajectory

@@ -1,19 +1,26 @@
 -- question: Did the variants pass the gates?
 -- section: RQ1
 -- grain: one row is one gate and one variant, over all builds
--- columns: gate, variant, builds, passed, review, failed, compared, pass_rate
+-- columns: gate, variant, builds, passed, review, failed, compared, pass_rate, pass_rate_reason
 -- read: "review" means that a person must look before the variant is run. A gate that compared nothing
---   proves nothing, so the number of comparisons stands beside the verdicts.
+--   proves nothing: it has no rate, and the number of comparisons stands beside the verdicts.
 -- column compared: things compared in all, so that silence can be weighed
+-- column pass_rate: variants with verdict pass of builds; null where the gate compared nothing in any
+WITH counts AS (
+    SELECT
+        gate,
+        variant,
+        count(*) AS builds,
+        count(*) FILTER (WHERE verdict = 'pass') AS passed,
+        count(*) FILTER (WHERE verdict = 'review') AS review,
+        count(*) FILTER (WHERE verdict = 'fail') AS failed,
+        CAST(sum(coalesce(list_sum(map_values(checked)), 0)) AS BIGINT) AS compared  -- an empty map: none
+    FROM gate_results
+    GROUP BY gate, variant
+)
 SELECT
-    gate,
-    variant,
-    count(*) AS builds,
-    count(*) FILTER (WHERE verdict = 'pass') AS passed,
-    count(*) FILTER (WHERE verdict = 'review') AS review,
-    count(*) FILTER (WHERE verdict = 'fail') AS failed,
-    CAST(sum(coalesce(list_sum(map_values(checked)), 0)) AS BIGINT) AS compared,  -- an empty map: none
-    count(*) FILTER (WHERE verdict = 'pass') / count(*) AS pass_rate
-FROM gate_results
-GROUP BY gate, variant
+    *,
+    if(compared = 0, NULL, passed / builds) AS pass_rate,
+    if(compared = 0, 'compared nothing', NULL) AS pass_rate_reason
+FROM counts
 ORDER BY gate, variant;

@@ -41,9 +41,9 @@ known AS (
     SELECT
         run, condition, position, regexp_extract(e.skill, '[^:]*$') AS skill,
         e.bundled, false AS offered,
-        CASE WHEN NOT e.phantom AND (
-            (e.kind = 'activate' AND e.ok)
-            OR (e.kind = 'read' AND e.resource_class = 'root' AND e.content_exposed <> 'none')
+        CASE WHEN is_activation(e.kind, e.ok, e.phantom) OR (
+            NOT e.phantom
+            AND e.kind = 'read' AND e.resource_class = 'root' AND e.content_exposed <> 'none'
         ) THEN {'ordinal': e.ordinal, 'via': e.via} END AS way
     FROM logs JOIN events AS e USING (trajectory)
     WHERE e.counted

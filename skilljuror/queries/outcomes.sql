@@ -20,7 +20,7 @@ WITH frame AS (
         *,
         -- a missing reward is no pass and no reward: the planned frame decides (measures §0)
         coalesce(reward = 1, false) AS strict,
-        coalesce(reward > 0, false) AS broad,
+        coalesce(reward > 0, false) AS broad,  -- (A-02)
         coalesce(reward, 0) AS earned,
         status <> 'missing' AND exception IS NULL AS clean
     FROM runs
@@ -70,6 +70,7 @@ SELECT
     n.runtime_successes,
     n.runtime_successes / n.planned AS runtime_rate,
     n.strict_and_runtime,
+    -- passes that ran well, not all passes (A-06)
     n.strict_and_runtime / nullif(n.runtime_successes, 0) AS strict_given_runtime
 FROM counts AS n
 JOIN conditions AS c ON c.condition = n.condition

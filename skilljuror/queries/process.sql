@@ -35,7 +35,7 @@ SELECT
     condition,
     count(DISTINCT run) AS trials,
     count(DISTINCT run) FILTER (WHERE readable) AS readable,
-    avg(value) FILTER (WHERE metric = 'skill_step_share') AS skill_step_share,
+    avg(value) FILTER (WHERE metric = 'skill_step_share') AS skill_step_share,  -- the headline (A-17)
     sum(value) FILTER (WHERE metric = 'skill_steps')
         / nullif(sum(value) FILTER (WHERE metric = 'agent_steps'), 0) AS skill_step_share_pooled,
     avg(value) FILTER (WHERE metric = 'skill_token_share') AS skill_token_share,

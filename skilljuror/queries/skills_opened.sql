@@ -8,7 +8,7 @@
 -- column bundled: belongs to the agent program itself
 -- column trajectories: runs that were offered it or touched it
 -- column offered: runs whose log lists it; a log that lists nothing adds no offer
--- column activated: runs in which the harness put its SKILL.md into the context
+-- column activated: runs whose log says that the harness put its SKILL.md into the context
 -- column read: runs in which content of its SKILL.md was read
 -- column opened: runs in which any of its resources was activated, read, searched, run or imported
 -- column resources: distinct resources opened, over all runs
@@ -28,7 +28,7 @@ touches AS (
         regexp_extract(skill, '[^:]*$') AS skill,
         trajectory,
         bool_or(bundled) AS bundled,
-        bool_or(kind = 'activate' AND ok IS NOT false) AS activated,
+        bool_or(is_activation(kind, ok, phantom)) AS activated,
         bool_or(kind = 'read' AND resource_class = 'root' AND content_exposed <> 'none') AS read,
         bool_or(opens) AS opened,
         list(DISTINCT resource) FILTER (WHERE opens) AS resources,

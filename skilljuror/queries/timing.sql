@@ -43,7 +43,7 @@ SELECT
     late / nullif(skill_steps, 0) AS late_share,
     CAST(exposed AS BIGINT) AS exposed_trials,
     distributed AS distributed_trials,
-    distributed / nullif(exposed, 0) AS distributed_rate,
+    distributed / nullif(exposed, 0) AS distributed_rate,  -- of exposed trials (A-20)
     distributed / nullif(readable, 0) AS distributed_rate_all,
     CAST(short AS BIGINT) AS short_trials
 FROM sums

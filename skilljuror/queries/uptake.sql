@@ -62,7 +62,7 @@ SELECT
     CAST(if(judge IS NULL, NULL, yes) AS BIGINT) AS yes,
     CAST(if(judge IS NULL, NULL, no) AS BIGINT) AS no,
     CAST(if(judge IS NULL, NULL, unknown) AS BIGINT) AS unknown,
-    yes / nullif(yes + no, 0) AS eru_rate,
+    yes / nullif(yes + no, 0) AS eru_rate,  -- unknown stays outside (A-26)
     events / trajectories AS mean_events,
     if(judge IS NOT NULL AND judged = events, yes / trajectories, NULL) AS mean_yes,
     if(judge IS NULL, NULL, ge1) AS ge1_yes,

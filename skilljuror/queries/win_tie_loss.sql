@@ -22,7 +22,7 @@ results AS (
         k.treatment,
         k.control,
         t.task,
-        sign(t.passes * c.trials - c.passes * t.trials) AS result
+        sign(t.passes * c.trials - c.passes * t.trials) AS result  -- exact, also for unequal arms (A-42)
     FROM contrast AS k
     JOIN cells AS t ON t.condition = k.treatment
     JOIN cells AS c ON c.condition = k.control AND c.task = t.task

@@ -5,8 +5,8 @@ from typing import Any
 
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points
-from skilljuror.stats.bootstrap import studentized_interval
-from skilljuror.stats.paired import Arm, Interval, PairedDelta, leave_one_out, paired_delta
+from skilljuror.stats.intervals import Interval, studentized_bootstrap
+from skilljuror.stats.paired import Arm, PairedDelta, leave_one_out, paired_delta
 from skilljuror.stats.power import detectable_effect
 from skilljuror.stats.signs import sign_flip, sign_test
 
@@ -191,7 +191,7 @@ def _methods(delta: PairedDelta) -> list[MethodRow]:
     wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
     rows = [_interval_row("paired task means, normal (headline)", delta.z)]
     rows.append(_interval_row(f"paired task means, Student t({delta.tasks - 1})", delta.t))
-    boot = studentized_interval(values)
+    boot = studentized_bootstrap(values)
     rows.append(_interval_row("studentized bootstrap over tasks", boot.interval if boot else None))
     flip, signs = sign_flip(values), sign_test(wins, losses)
     rows.append((f"{flip.method} of task differences", None, None, flip.p))

@@ -32,14 +32,16 @@ def agreement(first: Sequence[str], second: Sequence[str]) -> Agreement:
         return Agreement(0, None, None, None, table)
     observed = sum(count for a, b, count in table if a == b) / items
     labels = sorted({*first, *second})
-    left = [sum(label == one for one in first) / items for label in labels]
-    right = [sum(label == one for one in second) / items for label in labels]
+    left = [sum(label == given for given in first) / items for label in labels]
+    right = [sum(label == given for given in second) / items for label in labels]
     by_chance = sum(a * b for a, b in zip(left, right, strict=True))
     mean = [(a + b) / 2 for a, b in zip(left, right, strict=True)]
     spread = sum(share * (1 - share) for share in mean)
     gwet = spread / (len(labels) - 1) if len(labels) > 1 else 0.0
-    return Agreement(items, observed, _beyond(observed, by_chance), _beyond(observed, gwet), table)
+    return Agreement(
+        items, observed, _beyond_chance(observed, by_chance), _beyond_chance(observed, gwet), table
+    )
 
 
-def _beyond(observed: float, chance: float) -> float | None:
+def _beyond_chance(observed: float, chance: float) -> float | None:
     return (observed - chance) / (1 - chance) if chance < 1 else None

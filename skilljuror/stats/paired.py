@@ -1,4 +1,4 @@
-"""Paired deltas over tasks: the headline of a study (measures §1.8, §1.9).
+"""Paired deltas over tasks: the headline of a study (measures §1.8).
 
 Trials inside a task are exchangeable and never matched one to one; the task is the unit.
 """
@@ -6,30 +6,12 @@ Trials inside a task are exchangeable and never matched one to one; the task is 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from statistics import NormalDist, fmean, stdev
+from statistics import fmean, stdev
+
+from skilljuror.stats.intervals import Interval, t_interval, z_interval
 
 Arm = Mapping[str, Sequence[float]]
 """Task -> the outcomes of its trials in one condition (0 and 1 for passes)."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval and how it was made."""
-
-    low: float
-    """Lower end."""
-    high: float
-    """Upper end."""
-    level: float
-    """Confidence level, such as 0.95."""
-    method: str
-    """Name of the method."""
-
-    @property
-    def halfwidth(self) -> float:
-        """Half of its width."""
-        return (self.high - self.low) / 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +44,7 @@ def paired_delta(
     control: Arm, treatment: Arm, *, level: float = 0.95, unit: str = "pp"
 ) -> PairedDelta:
     """Delta = (1/T) sum of per-task differences, every task weighing the same (measures §1.8)."""
-    by_task, dropped = task_deltas(control, treatment)
+    by_task, dropped = _task_deltas(control, treatment)
     scale = 100.0 if unit == "pp" else 1.0
     values = [scale * delta for _, delta in by_task]
     sd = stdev(values) if len(values) > 1 else None
@@ -81,79 +63,11 @@ def paired_delta(
     )
 
 
-def task_deltas(control: Arm, treatment: Arm) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
+def _task_deltas(control: Arm, treatment: Arm) -> tuple[list[tuple[str, float]], tuple[str, ...]]:
     """Per-task differences of means, by task name, and the tasks that lack either arm."""
     both = sorted(task for task in control if control[task] and treatment.get(task))
     deltas = [(task, fmean(treatment[task]) - fmean(control[task])) for task in both]
     return deltas, tuple(sorted({*control, *treatment} - set(both)))
-
-
-def z_interval(mean: float | None, se: float | None, level: float = 0.95) -> Interval | None:
-    """mean +- z * se with the exact normal quantile (1.959964 at 95 %)."""
-    if mean is None or se is None:
-        return None
-    reach = z_quantile(level) * se
-    return Interval(mean - reach, mean + reach, level, "normal")
-
-
-def t_interval(
-    mean: float | None, se: float | None, freedom: int, level: float = 0.95
-) -> Interval | None:
-    """mean +- t * se with `freedom` degrees of freedom."""
-    if mean is None or se is None or freedom < 1:
-        return None
-    reach = t_quantile(0.5 + level / 2, freedom) * se
-    return Interval(mean - reach, mean + reach, level, f"t({freedom})")
-
-
-def z_quantile(level: float) -> float:
-    """Two-sided normal quantile of a confidence level."""
-    return NormalDist().inv_cdf(0.5 + level / 2)
-
-
-def t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's distribution."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, probability))
-
-
-@dataclass(frozen=True)
-class WinTieLoss:
-    """Tasks that the treatment does better, as well, or worse; always with their names."""
-
-    win: tuple[str, ...]
-    """Tasks with a higher mean under treatment."""
-    tie: tuple[str, ...]
-    """Tasks with equal means."""
-    loss: tuple[str, ...]
-    """Tasks with a lower mean under treatment."""
-    dropped: tuple[str, ...]
-    """Tasks that lack either arm."""
-    method: str = "exact comparison of task means"
-    """Name of the method."""
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Numbers of wins, ties and losses."""
-        return len(self.win), len(self.tie), len(self.loss)
-
-
-def win_tie_loss(control: Arm, treatment: Arm) -> WinTieLoss:
-    """Tasks by the sign of their difference, compared as exact fractions (measures §1.9, A-42)."""
-    named: dict[int, list[str]] = {1: [], 0: [], -1: []}
-    both = sorted(task for task in control if control[task] and treatment.get(task))
-    for task in both:
-        named[_sign(control[task], treatment[task])].append(task)
-    dropped = tuple(sorted({*control, *treatment} - set(both)))
-    return WinTieLoss(tuple(named[1]), tuple(named[0]), tuple(named[-1]), dropped)
-
-
-def _sign(control: Sequence[float], treatment: Sequence[float]) -> int:
-    """Sign of the difference of means, without a division."""
-    before = sum(map(Fraction, control), Fraction()) * len(treatment)
-    after = sum(map(Fraction, treatment), Fraction()) * len(control)
-    return (after > before) - (after < before)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from skilljuror.stats.paired import Interval, PairedDelta, t_interval, t_quantile
+from skilljuror.stats.intervals import Interval, t_interval, t_quantile
+from skilljuror.stats.paired import PairedDelta
 
-Outcome = Literal["better", "worse", "equivalent", "inconclusive"]
+EquivalenceVerdict = Literal["better", "worse", "equivalent", "inconclusive"]
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,11 @@ def detectable_effect(
     return DetectableEffect(reach * sd / math.sqrt(tasks), sd, tasks, power, level)
 
 
-def expected_sd(variance_within: float, trials: int, effect_sd: float = 0.0) -> float:
-    """Standard deviation of a per-task delta of two means of `trials` binary outcomes.
-
-    `variance_within` is the mean over tasks of p(1 - p); `effect_sd` is how much the true
-    effect differs between tasks. All as fractions of 1.
-    """
-    return math.sqrt(2 * variance_within / trials + effect_sd**2)
-
-
 @dataclass(frozen=True)
 class Equivalence:
     """Better, worse, equivalent within a declared margin, or inconclusive."""
 
-    verdict: Outcome
+    verdict: EquivalenceVerdict
     """What the interval allows to say."""
     margin: float
     """Declared margin, in the unit of the delta."""
@@ -69,7 +61,7 @@ def equivalence(delta: PairedDelta, margin: float, *, alpha: float = 0.05) -> Eq
     return Equivalence(_verdict(inner, outer, margin), margin, inner)
 
 
-def _verdict(inner: Interval | None, outer: Interval | None, margin: float) -> Outcome:
+def _verdict(inner: Interval | None, outer: Interval | None, margin: float) -> EquivalenceVerdict:
     if inner is None or outer is None:
         return "inconclusive"
     if -margin < inner.low and inner.high < margin:

@@ -1,11 +1,10 @@
 """Tests that need no distribution: sign flips, and the exact sign test over tasks."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 EXACT_TASKS = 16
 """Up to this many deltas that are not zero, every flip is enumerated (65,536 of them)."""
@@ -26,28 +25,38 @@ class SignTest:
 
 
 def sign_flip(deltas: Sequence[float], *, seed: int = 0, flips: int = 10_000) -> SignTest:
-    """p of |mean| under random signs of the per-task deltas: exact when few, else sampled.
+    """p of |sum| under random signs of the per-task deltas: exact when few, else sampled.
 
     A sampled p counts the data itself as one flip, so it is never zero.
     """
+    from scipy.stats import monte_carlo_test, permutation_test
+
     values = np.asarray([delta for delta in deltas if delta], dtype=float)
-    bar = abs(float(values.sum())) - 1e-9 * float(np.abs(values).sum())
+    if len(values) < 2:  # both signs of one delta reach as far
+        return SignTest(1.0, len(values), f"exact sign flip of {2 ** len(values)}")
     if len(values) <= EXACT_TASKS:
-        sums = np.abs(_every_sign(len(values)) @ values)
-        return SignTest(float((sums >= bar).mean()), len(values), f"exact sign flip of {len(sums)}")
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(flips, len(values)))
-    reached = int((np.abs(signs @ values) >= bar).sum())
-    p = (reached + 1) / (flips + 1)
-    return SignTest(p, len(values), f"sampled sign flip of {flips}", seed)
+        patterns = 2 ** len(values)
+        exact = permutation_test(
+            (values,), _reach, permutation_type="samples", vectorized=True,
+            n_resamples=patterns, alternative="greater",
+        )  # fmt: skip
+        return SignTest(float(exact.pvalue), len(values), f"exact sign flip of {patterns}")
+    signs = np.random.default_rng(seed)
+    sampled = monte_carlo_test(
+        values, lambda size: signs.choice([-1.0, 1.0], size=size) * values, _reach,
+        vectorized=True, n_resamples=flips, alternative="greater",
+    )  # fmt: skip
+    return SignTest(float(sampled.pvalue), len(values), f"sampled sign flip of {flips}", seed)
 
 
-def _every_sign(count: int) -> NDArray[np.float64]:
-    bits = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    return np.asarray(1 - 2 * bits, dtype=np.float64)
+def _reach(values: Any, axis: int) -> Any:
+    """How far sums lie from zero."""
+    return np.abs(values.sum(axis=axis))
 
 
 def sign_test(wins: int, losses: int) -> SignTest:
     """Exact two-sided binomial test of wins against losses; ties are left out (measures §1.8)."""
-    decided, smaller = wins + losses, min(wins, losses)
-    tail = sum(math.comb(decided, k) for k in range(smaller + 1))
-    return SignTest(min(1.0, 2 * tail / 2**decided), decided, "exact sign test")
+    from scipy.stats import binomtest
+
+    p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return SignTest(p, wins + losses, "exact sign test")

@@ -1,6 +1,5 @@
 """Time to a first event where some runs never have it: never is censoring, not a late time."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,22 +26,25 @@ class Survival:
 
 def survival(runs: Sequence[tuple[float, bool]], horizon: float) -> Survival:
     """Estimate from (time of the event or of the run's end, whether it was the event)."""
-    events = Counter(time for time, happened in runs if happened)
-    leaving = Counter(time for time, _ in runs)
-    at_risk, share, curve = len(runs), 1.0, []
-    for time in sorted(leaving):
-        if events[time]:
-            share *= 1 - events[time] / at_risk
-            curve.append((time, share))
-        at_risk -= leaving[time]
+    happened = [time for time, event in runs if event]
+    ended = [time for time, event in runs if not event]
+    curve = _curve(happened, ended) if happened else []
     return Survival(
         curve=tuple(curve),
-        median=next((time for time, left in curve if left <= 0.5), None),
+        median=next((time for time, share in curve if share <= 0.5), None),
         restricted_mean=_area(curve, horizon) if runs else None,
         horizon=horizon,
         runs=len(runs),
-        censored=sum(not happened for _, happened in runs),
+        censored=len(ended),
     )
+
+
+def _curve(happened: Sequence[float], ended: Sequence[float]) -> list[tuple[float, float]]:
+    from scipy.stats import CensoredData, ecdf
+
+    without = ecdf(CensoredData(happened, right=ended)).sf
+    times = sorted({*happened})
+    return list(zip(times, map(float, without.evaluate(times)), strict=True))
 
 
 def _area(curve: Sequence[tuple[float, float]], horizon: float) -> float:

@@ -208,6 +208,8 @@ CREATE TABLE trajectories (
     task VARCHAR,  -- Task of the foreign trial around the log; null in a study and where no harness tells it.
     reward DOUBLE,  -- Reward of its verifier; null when it gave none.
     exception VARCHAR,  -- Class of its end when it was not clean.
+    lists_every_skill BOOLEAN NOT NULL,  -- Whether the agent never leaves a name out of its list of skills, however long that is.
+    lists_folder_names BOOLEAN NOT NULL,  -- Whether that list calls skills by their folders; else by the names in their frontmatter.
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.
@@ -385,8 +387,8 @@ WHERE e.counted AND NOT e.bundled;
 CREATE MACRO plain_name(name) AS
     regexp_replace(lower(regexp_extract(name, '[^:/]*$')), '[^\p{L}\p{N}]+', '-', 'g');
 
--- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Claude Code always keeps all names. Codex and Copilot CLI leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length; of others nothing is known.
-CREATE MACRO is_whole_list(agent, listed) AS coalesce(agent = 'claude-code', false) OR listed < 12;
+-- Whether a list surely names every skill: one that was cut for its length is no proof that any is missing. Some agents always keep all names. Others leave some out where a list outgrows its budget, which takes at least a dozen entries even of the greatest length.
+CREATE MACRO is_whole_list(lists_every_skill, listed) AS lists_every_skill OR listed < 12;
 
 -- One row per reason why a trial does not belong to its arm: it is invalid for the design and should be run again.
 CREATE VIEW contaminations AS
@@ -450,7 +452,7 @@ SELECT
     'the log lists the skills on offer, and not ' || string_agg(skill, ', ' ORDER BY skill) || ' of the variant'
 FROM (
     SELECT
-        l.trajectory, l.trial, l.agent, s.skill, len(v.skills) AS skills,
+        l.trajectory, l.trial, l.lists_every_skill, l.lists_folder_names, s.skill, len(v.skills) AS skills,
         -- what was listed in all, and under names that the variant does not have
         (SELECT count(*) FROM offered AS o WHERE o.trajectory = l.trajectory) AS listed,
         (
@@ -469,10 +471,10 @@ FROM (
             WHERE o.trajectory = l.trajectory AND plain_name(o.skill) = plain_name(s.skill)
         )
 )
-GROUP BY trajectory, trial, agent, skills, listed, strangers
--- Claude Code lists the names of folders; others the names in the frontmatter, so that a stranger may be a missing one.
+GROUP BY trajectory, trial, lists_every_skill, lists_folder_names, skills, listed, strangers
+-- Where names in the frontmatter are listed, a stranger may be a missing one.
 HAVING count(*) = skills
-    OR (is_whole_list(agent, listed) AND (coalesce(agent = 'claude-code', false) OR strangers < count(*)));
+    OR (is_whole_list(lists_every_skill, listed) AND (lists_folder_names OR strangers < count(*)));
 
 -- What the gates did with changes that were planted.
 
@@ -522,3 +524,26 @@ CREATE MACRO wilson_low(part, whole) AS
     if(part / nullif(whole, 0) = 0, 0, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), -1));
 CREATE MACRO wilson_high(part, whole) AS
     if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
+
+-- Formulas that questions share.
+
+-- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
+CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;
+
+-- Chance of at least one pass among k of the trials, without bias; null with fewer trials than k (A-36).
+CREATE MACRO pass_at_k(trials, passes, k) AS
+    if(trials < k, NULL, 1 - list_product(
+        list_transform(range(k), lambda i: greatest(trials - passes - i, 0) / (trials - i))
+    ));
+
+-- Share of what was left to gain; null where nothing was.
+CREATE MACRO normalised_gain(without, with_skill) AS (with_skill - without) / nullif(1 - without, 0);
+
+-- Extra tokens for each token without the Skill; null where there was none.
+CREATE MACRO token_overhead(without, with_skill) AS (with_skill - without) / nullif(without, 0);
+
+-- Gain for each part of extra tokens; null where either is 0. Its sign says nothing without the quadrant (A-33).
+CREATE MACRO cost_efficiency(delta, overhead) AS nullif(delta, 0) / nullif(overhead, 0);
+CREATE MACRO cost_quadrant(delta, overhead) AS
+    CASE sign(delta) WHEN 1 THEN 'better' WHEN -1 THEN 'worse' ELSE 'equal' END || ', '
+    || CASE sign(overhead) WHEN 1 THEN 'dearer' WHEN -1 THEN 'cheaper' WHEN 0 THEN 'same cost' END;

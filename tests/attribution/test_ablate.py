@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks.ablate import Change, Material, _resolve, ablate, compare, main, switched_off
 from benchmarks.ablation_rules import RULES, Rule
+from tests.support.ablation_examples import EXAMPLES
 from tests.support.attribution_runs import BUNDLE, TAXES, events_of, ran
 from tests.support.places import CORPUS, LABELS
 
@@ -21,6 +22,22 @@ def test_a_rule_is_switched_off_and_on_again(rule):
 
 def test_names_of_rules_are_their_own():
     assert len(set(NAMES)) == len(NAMES)
+
+
+KEPT = [rule for rule in RULES if rule.kept and rule.name in EXAMPLES]
+
+
+@pytest.mark.parametrize("rule", KEPT, ids=[rule.name for rule in KEPT])
+def test_what_keeps_a_rule_needs_it(rule):
+    example = EXAMPLES[rule.name]()
+    before = example.events()
+    with switched_off(rule):
+        after = example.events()
+    assert after != before
+
+
+def test_every_rule_that_a_sentence_keeps_has_an_example():
+    assert {rule.name for rule in RULES if rule.kept} == set(EXAMPLES)
 
 
 def test_a_function_is_replaced_where_it_was_imported_by_name():

@@ -1,7 +1,9 @@
+"""Named policies: from findings to a verdict."""
+
 import pytest
 
 from skilljuror.errors import UsageError
-from skilljuror.gates.findings import Observation, differential, finding
+from skilljuror.gates.findings import Observation, finding
 from skilljuror.gates.policies import policies, policy, worst
 from skilljuror.gates.rules import RULES
 
@@ -68,19 +70,6 @@ def test_inherited_findings_decide_nothing():
 def test_worst_of_nothing_is_pass():
     assert worst([]) == "pass"
     assert worst(["review", "fail", "pass"]) == "fail"
-
-
-def test_as_many_facts_as_the_parent_has_are_inherited():
-    fact = Observation("hygiene.broken-link", "x.md", "a.md", 1)
-    told = differential([fact], [fact, fact._replace(file="b.md")])
-    assert [(f.file, f.inherited) for f in told] == [("a.md", True), ("b.md", False)]
-
-
-def test_the_same_finding_keeps_its_id_when_it_moves():
-    one = finding(Observation("knowledge.added", 1, "a.md", 3, "Text."))
-    other = finding(Observation("knowledge.added", 1, "b.md", 9, "Text."))
-    assert one.id == other.id
-    assert one.id != finding(Observation("knowledge.added", 1, "a.md", 3, "Words.")).id
 
 
 def test_an_unknown_policy_names_the_known_ones():

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
@@ -91,6 +92,59 @@ def test_win_tie_loss_names_the_tasks(study):
     assert rows(study, "win_tie_loss", "wins", "ties", "losses", "won", "lost") == [
         (1, 1, 0, "alpha", None)
     ]
+
+
+def unequal_arms(folder, control, treatment):
+    """A study whose arms planned unequal numbers of trials: task -> rewards."""
+    path = folder / "study.duckdb"
+    arms = {"baseline": control, "pd": treatment}
+    whole = fake.plan(list(control), ("baseline", "pd"), trials=6)
+    planned = tuple(
+        trial for trial in whole.trials if trial.number <= len(arms[trial.condition][trial.task])
+    )
+    with open_write(path) as store:
+        store.put_plan(whole.model_copy(update={"trials": planned}))
+        store.put_trials([
+            fake.trial(trial.task, trial.condition, trial.number, reward=reward)
+            for trial in planned
+            for reward in [arms[trial.condition][trial.task][trial.number - 1]]
+        ])
+    return path
+
+
+def test_unequal_arms_are_compared_as_exact_fractions(tmp_path):
+    """a: 1/3 against 2/6, b: 1/2 against 2/3, c: 1/1 against 5/6."""
+    control = {"a": [1, 0, 0], "b": [1, 0], "c": [1]}
+    treatment = {"a": [1, 1, 0, 0, 0, 0], "b": [1, 1, 0], "c": [1, 1, 1, 1, 1, 0]}
+    path = unequal_arms(tmp_path, control, treatment)
+    columns = ("wins", "ties", "losses", "won", "lost")
+    assert rows(path, "win_tie_loss", *columns) == [(1, 1, 1, "b", "c")]
+    swapped = rows(path, "win_tie_loss", *columns, treatment="baseline", control="pd")
+    assert swapped == [(1, 1, 1, "c", "b")]
+
+
+def test_pass_at_k_is_a_mean_over_tasks_of_enough_trials(tmp_path):
+    """Two of three trials: a has 1 - 1/3, b always; c has one trial and is left out."""
+    arm = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [0]}
+    path = unequal_arms(tmp_path, arm, arm)
+    columns = ("condition", "k", "tasks", "short_tasks", "pass_at_k")
+    assert rows(path, "pass_at_k", *columns, k="2")[0] == (
+        "baseline", 2, 2, 1, pytest.approx((2 / 3 + 1) / 2),
+    )  # fmt: skip
+
+
+def test_gain_and_its_price_are_those_of_means_over_tasks(tmp_path):
+    """Strict 0.25 and 0.75; tokens 100 and 150 on the one task that has them in both arms."""
+    path = unequal_arms(tmp_path, {"a": [0, 0], "b": [1, 0]}, {"a": [1, 1], "b": [1, 0.5]})
+    totals = {"a__baseline__1": 100.0, "a__pd__1": 140.0, "a__pd__2": 160.0, "b__pd__1": 999.0}
+    with open_write(path) as store:
+        fake.put(store, [fake.unread(name, {"total_tokens": n}) for name, n in totals.items()])
+    (found,) = run(path, "gain").records()
+    assert found["strict_gain"] == pytest.approx((0.75 - 0.25) / 0.75)
+    assert found["reward_gain"] == pytest.approx((0.875 - 0.25) / 0.75)
+    assert (found["token_tasks"], found["tokens_treatment"]) == (1, 150.0)
+    assert (found["token_overhead"], found["cost_efficiency"]) == (0.5, 1.0)
+    assert found["quadrant"] == "better, dearer"
 
 
 def test_sensitivity_counts_by_other_rules(study):
@@ -241,6 +295,21 @@ def test_skills_opened_tells_offer_from_opening(study):
     ]
 
 
+@pytest.mark.parametrize(
+    ("fields", "activated"),
+    [({"ok": True}, 1), ({"ok": None}, 0), ({"ok": False}, 0), ({"ok": True, "phantom": True}, 0)],
+    ids=["it worked", "nothing says so", "it failed", "of another variant"],
+)
+def test_an_activation_counts_where_the_log_says_that_it_worked(tmp_path, fields, activated):
+    """Two questions, one rule."""
+    path = tmp_path / "study.duckdb"
+    event = fake.event("t1", kind="activate", via="skill-tool", **fields)
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=[event])])
+    assert rows(path, "skills_opened", "skill", "activated")[0] == ("csv-report", activated)
+    assert rows(path, "invocation_by_skill", "skill", "invoked")[0] == ("csv-report", activated)
+
+
 def test_a_plugin_prefix_is_no_other_skill(tmp_path):
     path = tmp_path / "study.duckdb"
     event = fake.event("t1", skill="plugin:csv-report")
@@ -295,6 +364,33 @@ def test_first_use_says_when_and_how(study):
     columns = ("run", "first_step", "first_share", "kind", "uses", "resources", "yes", "returned")
     found = {row[0]: row[1:] for row in rows(study, "first_use", *columns)}
     assert found["alpha__pd__1"] == (1, 0.05, "read", 3, 2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("uses", "returned"),
+    [
+        ([("main", 0), ("main", 3), ("main", 3), ("main", 7)], 2),
+        ([("main", 0)], 0),
+        ([("main", 2), ("main", 2), ("main", 7)], 1),
+        ([("main", 2)], 0),
+        ([("helper", 1), ("main", 3)], 1),
+        ([("main", 2), ("helper", 1)], 0),
+    ],
+    ids=[
+        "injected, then twice",
+        "injected alone",
+        "read, then once",
+        "read alone",
+        "first by a sub-agent",
+        "then by a sub-agent",
+    ],
+)
+def test_a_return_is_a_step_of_the_main_agent_after_the_first_use(tmp_path, uses, returned):
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n, agent=agent, step=step) for n, (agent, step) in enumerate(uses)]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", steps=9, events=events)])
+    assert rows(path, "first_use", "returned") == [(returned,)]
 
 
 def test_nulls_tell_why(study):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from skilljuror.cli.output import command_line
 from skilljuror.queries.run import meaning_of_no_rows, run
-from skilljuror.stats.rates import wilson
+from skilljuror.stats.intervals import wilson_interval
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
@@ -36,6 +36,24 @@ def test_gates_and_layout_items(study):
         ("PD-2", 2),
         ("PD-3", 2),
     ]
+
+
+def test_a_gate_that_compared_nothing_has_no_pass_rate(tmp_path):
+    """Two builds; the gate of the second kind found nothing to compare in either."""
+    builds = []
+    for name in ("alpha", "beta"):
+        record, results = fake.build(name)
+        idle = [
+            result.model_copy(update={"checked": {}})
+            for result in results
+            if result.gate == "layout"
+        ]
+        builds.append((record, [*idle, *(result for result in results if result.gate != "layout")]))
+    path = held(tmp_path, *builds)
+    columns = ("gate", "variant", "passed", "compared", "pass_rate", "pass_rate_reason")
+    found = {row[:2]: row[2:] for row in rows(path, "gates", *columns)}
+    assert found["layout", "pd"] == (2, 0, None, "compared nothing")
+    assert found["knowledge", "pd"] == (2, 14, 1.0, None)
 
 
 def test_a_layout_item_without_a_gate_is_unanswered(tmp_path):
@@ -137,7 +155,7 @@ def test_the_interval_is_wilsons(pairs):
     for row in found:
         planted, flagged = counts[row["mutation"]]
         if planted:
-            expected = wilson(flagged / planted, planted)
+            expected = wilson_interval(flagged, planted)
             assert expected is not None
-            ends = (expected.interval.low, expected.interval.high)
+            ends = (expected.low, expected.high)
             assert (row["rate_low"], row["rate_high"]) == pytest.approx(ends, abs=1e-12)

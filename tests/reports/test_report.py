@@ -138,7 +138,7 @@ def test_hostile_texts_stay_text(tmp_path):
     assert "script" not in page.tags
     assert not re.search(r"<[a-z]+ [^>]*onerror", text)
     assert "&lt;script&gt;" in text
-    assert "'=HYPERLINK" in (built.path.parent / "tables" / "findings.csv").read_text(
+    assert "'=HYPERLINK" in (built.path.parent / "tables" / "events.csv").read_text(
         encoding="utf-8"
     )
 

@@ -6,7 +6,6 @@ from skilljuror.stats.paired import (
     geometric_ratio,
     leave_one_out,
     paired_delta,
-    win_tie_loss,
 )
 from tests.support.published_figures import WITNESS, within
 
@@ -47,19 +46,12 @@ def test_small_vector():
     assert delta.z.halfwidth == pytest.approx(58.52606924940026)
 
 
-def test_wins_ties_and_losses_with_names():
-    assert win_tie_loss(*witness()).counts == (23, 44, 15)
-    small = win_tie_loss(*SMALL)
-    assert small.counts == (1, 2, 1)
-    assert (small.win, small.loss) == (("task-000",), ("task-001",))
-
-
 def test_tasks_without_both_arms_are_dropped_from_both_and_listed():
     control = {"a": [1, 0], "b": [1], "c": []}
     treatment = {"a": [1, 1], "c": [1], "d": [0]}
     delta = paired_delta(control, treatment)
     assert delta.by_task == (("a", 50.0),)
-    assert delta.dropped == win_tie_loss(control, treatment).dropped == ("b", "c", "d")
+    assert delta.dropped == ("b", "c", "d")
 
 
 def test_one_task_has_a_delta_and_no_interval():
@@ -71,12 +63,6 @@ def test_one_task_has_a_delta_and_no_interval():
 def test_unequal_trials_keep_equal_task_weight():
     delta = paired_delta({"a": [0], "b": [0, 0, 0]}, {"a": [1], "b": [0, 0, 1]})
     assert delta.delta == pytest.approx(100 * (1 + 1 / 3) / 2)
-
-
-def test_ties_of_unequal_trials_are_exact():
-    tenths = {"a": [0.1] * 3}
-    assert win_tie_loss(tenths, {"a": [0.1] * 7}).counts == (0, 1, 0)
-    assert win_tie_loss({"a": [1, 0, 0]}, {"a": [1, 1, 0, 0, 0, 0]}).counts == (0, 1, 0)
 
 
 def test_other_units_are_not_scaled():
@@ -112,4 +98,3 @@ def test_swapping_the_arms_changes_the_sign_only(control, treatment):
     assert there.dropped == back.dropped
     if there.delta is not None and back.delta is not None:
         assert there.delta == pytest.approx(-back.delta)
-    assert win_tie_loss(control, treatment).counts == win_tie_loss(treatment, control).counts[::-1]

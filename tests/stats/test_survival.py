@@ -1,7 +1,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from skilljuror.stats.survival import survival
 
@@ -27,15 +26,19 @@ runs = st.lists(st.tuples(st.integers(1, 9), st.booleans()), min_size=1)
 
 
 @given(runs)
-def test_agrees_with_scipy(found):
-    happened = [time for time, event in found if event]
-    if not happened:
-        return
-    data = stats.CensoredData(happened, right=[time for time, event in found if not event])
-    other = stats.ecdf(data).sf
-    mine = dict(survival(found, horizon=9).curve)
-    for time, share in mine.items():
-        assert share == pytest.approx(float(other.evaluate([time])[0]))
+def test_the_curve_is_the_product_over_event_times(found):
+    """A run that ends at a time is still at risk then."""
+    share, expected = 1.0, {}
+    for time in sorted({time for time, happened in found if happened}):
+        at_risk = sum(end >= time for end, _ in found)
+        share *= 1 - found.count((time, True)) / at_risk
+        expected[time] = share
+    assert dict(survival(found, horizon=9).curve) == pytest.approx(expected)
+
+
+def test_where_nobody_has_the_event_nothing_is_lost():
+    found = survival([(2, False), (5, False)], horizon=4)
+    assert (found.curve, found.median, found.restricted_mean) == ((), None, 4.0)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1))

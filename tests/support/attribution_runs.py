@@ -3,7 +3,7 @@
 from skilljuror.attribution.attribute import attribute
 from skilljuror.models.events import Resource, ResourceEvent, SkillManifest
 from skilljuror.models.resource_class import class_of
-from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
+from skilljuror.models.trajectory import Action, Message, Step, ToolCall, ToolResult, Trajectory
 from skilljuror.parsers.read import traits_of
 
 ROOT = "/root/.claude/skills"
@@ -97,7 +97,7 @@ PYTHON = "python3 - <<'EOF'\n{}\nEOF"
 _FILE_TOOLS = {"read": "Read", "edit": "Edit", "write": "Write", "search": "Grep", "list": "Glob"}
 
 
-def file_tool(action: str, result: ToolResult | None = None, **more) -> ToolCall:
+def file_tool(action: Action, result: ToolResult | None = None, **more) -> ToolCall:
     """A call of one of Claude Code's file tools."""
     return ToolCall("c1", _FILE_TOOLS[action], action, 2, result=result, **more)
 

@@ -23,6 +23,7 @@ from skilljuror.models.study import (
     TaskEntry,
     TrialRecord,
 )
+from skilljuror.parsers.read import traits_of
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
 
@@ -150,6 +151,9 @@ def _trajectory(key: str, trial: str | None, steps: int, fields: dict[str, Any])
         "output": 3, "reasoning": 1, "cost_usd": None, "compactions": 0, "complete": True,
         "skipped_records": 0,
     }  # fmt: skip
+    traits = traits_of(fields.get("agent"))
+    for name in ("lists_every_skill", "lists_folder_names"):
+        defaults[name] = getattr(traits, name)
     return TrajectoryRow(**(defaults | fields))
 
 

@@ -22,41 +22,6 @@ def ends(printed):
     return float(printed) - half, float(printed) + half
 
 
-# condition, passes, trials, rate %
-STRICT = [
-    ("no_skill", 119, 410, "29.0"),
-    ("baseline", 172, 410, "42.0"),
-    ("progressive_disclosure", 189, 410, "46.1"),
-    ("multi-skill baseline", 112, 280, "40.0"),
-    ("multi-skill broad baseline", 124, 280, "44.3"),
-    ("multi-skill broad origin", 126, 280, "45.0"),
-    ("multi-skill broad progressive disclosure", 141, 280, "50.4"),
-]
-
-# passes, attempt, success path, yield: minutes and dollars per trial, 410 trials each
-YIELDS = [
-    (119, "8.64", "6.80", "29.76"),
-    (119, "0.60", "0.53", "2.05"),
-    (172, "8.42", "7.40", "20.07"),
-    (172, "0.54", "0.50", "1.28"),
-    (189, "8.19", "6.30", "17.76"),
-    (189, "0.61", "0.50", "1.31"),
-]
-
-# Origin-flat on 56 tasks, control on 82 and on 56, and the imputed row on 82.
-LAYOUT = {
-    "layout": (112, {"minutes": 20.1, "tokens": 0.37, "cost": 1.92}, 235),
-    "control": (172, {"minutes": 20.1, "tokens": 0.22, "cost": 1.28}, 313),
-    "control_on_layout": (112, {"minutes": 21.7, "tokens": 0.25, "cost": 1.52}, 219),
-}
-IMPUTED = (172, {"minutes": "19.1", "tokens": "0.30", "cost": "1.54"}, 329)
-
-# trajectories, events, yes, no, unknown, rate %, mean events, mean yes
-UPTAKE = [
-    (410, 717, 545, 172, 0, "76.0", "1.75", "1.33"),
-    (410, 1902, 1609, 292, 1, "84.6", "4.64", "3.92"),
-]
-
 # rate without Skill %, with Skill %, normalised gain %, of 18 configurations
 GAINS = [
     ("51.5", "67.3", "32.6"), ("46.8", "66.5", "37.0"), ("43.0", "61.2", "31.9"),

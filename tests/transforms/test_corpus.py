@@ -1,35 +1,22 @@
 """Every registered transform on every bundle of the synthetic corpus."""
 
-from functools import cache
 from pathlib import PurePosixPath
 
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter
-from skilljuror.knowledge.plans.render import rebuild, render
+from skilljuror.knowledge.plans.render import rebuild
 from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Plan
 from skilljuror.models.resource_class import is_root_name, resource_class
 from skilljuror.pipeline.construction.audit import audit
-from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.layouts.progressive_disclosure import ROOT_LINES
 from tests.support.bundle_corpus import TRAPS, bundle
+from tests.support.laid_out import CONTROLS, built, transform
 
-CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
 PAIRS = [(name, variant) for name in TRAPS for variant in TRANSFORMS if variant not in CONTROLS]
-
-
-@cache
-def built(name: str, variant: str) -> tuple[Plan, Bundle, Bundle]:
-    """(plan, parent, variant) in memory."""
-    transform = resolve(TRANSFORMS, variant, "variant")()
-    source = transform.parent == "source"
-    parent = bundle(name) if source else built(name, transform.parent)[2]
-    plan = transform.plan(parent, {})
-    return plan, parent, make_bundle(name, render(plan, parent))
 
 
 @pytest.mark.parametrize(("name", "variant"), PAIRS)
@@ -50,7 +37,7 @@ def test_the_parent_comes_back_byte_for_byte(name, variant):
 def test_the_order_of_files_does_not_matter(name, variant):
     plan, parent, _ = built(name, variant)
     turned = Bundle(parent.name, dict(reversed(parent.files.items())), parent.skills)
-    again = resolve(TRANSFORMS, variant, "variant")().plan(make_bundle(name, turned.files), {})
+    again = transform(variant).plan(make_bundle(name, turned.files), {})
     assert again == plan
 
 

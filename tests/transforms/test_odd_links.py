@@ -3,13 +3,9 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.plans.render import render
-from skilljuror.knowledge.plans.verify import verify
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.pipeline.construction.audit import audit
-from skilljuror.registry import resolve
-from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.editing.links import rewrite_links
+from tests.support.laid_out import laid_out
 
 FILLER = "\n".join(f"Sentence {n} about the kiln and its lid." for n in range(60))
 BODY = f"""---
@@ -39,7 +35,7 @@ Use [ref] and [ref][] and [see][ref].
 PAGE = "# Topic {0}\n\nUse cone {0}.\n\n## Heat {0}\n\nSee [up](../SKILL.md#examples), [b](<../p(2).md>).\n"
 
 
-def _chain(end: str, mark: str, folder: str) -> dict[str, Bundle]:
+def _layouts(end: str, mark: str, folder: str) -> dict[str, Bundle]:
     files = {
         "SKILL.md": BODY,
         "docs (old)/p 1.md": PAGE.format(1),
@@ -49,48 +45,24 @@ def _chain(end: str, mark: str, folder: str) -> dict[str, Bundle]:
         "inner/SKILL.md": "# Inner\n\nText of it.\n",
         "img (1).png": "x",
     }
-    told = {
+    blobs = {
         f"{folder}/{path}": Blob((mark + text.replace("\n", end)).encode())
         for path, text in files.items()
     }
     if folder != "k":
-        told["s2/SKILL.md"] = Blob(
+        blobs["s2/SKILL.md"] = Blob(
             f"# Two\n\nSee [other](<../{folder}/docs (old)/p 1.md>).\n".encode()
         )
-    made = {"source": make_bundle("k", told)}
-    for name in ("origin-flat", "baseline", "pd"):
-        transform = resolve(TRANSFORMS, name, "variant")()
-        parent = made[transform.parent]
-        plan = transform.plan(parent, {})
-        made[name] = make_bundle("k", render(plan, parent))
-        assert verify(plan, parent, made[name]) == (), name
-    return made
+    return laid_out(make_bundle("k", blobs), "origin-flat", "baseline", "pd")
 
 
 @pytest.mark.parametrize("folder", ["k", "s1"])
-@pytest.mark.parametrize(("end", "mark"), [("\n", ""), ("\r\n", "\ufeff")])
+@pytest.mark.parametrize(
+    ("end", "mark"), [("\n", ""), ("\r\n", "\ufeff")], ids=["LF", "CRLF and a mark"]
+)
 def test_they_follow_their_files(end: str, mark: str, folder: str) -> None:
-    made = _chain(end, mark, folder)
+    made = _layouts(end, mark, folder)
     for name, parent in (("baseline", "source"), ("pd", "baseline")):
         judged = audit(made[parent], made[name], name, "strict")
         rules = {one.rule for one in judged.own if one.severity != "info"}
         assert not {rule for rule in rules if rule.startswith(("knowledge.", "hygiene.broken"))}
-
-
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("[a](<x y.md>)", ["x y.md"]),
-        ("[a](x(1).md) and [b](y.md)", ["x(1).md", "y.md"]),
-        ("[a](x\\(1.md)", ["x(1.md"]),
-        ("[a](x.md (title)) (aside)", ["x.md"]),
-        ("[a](x.md 'it (a)')", ["x.md"]),
-        ("`[a](x.md)` [b](y.md)", ["y.md"]),
-        ("[a]: <x y.md> 'T'", ["x y.md"]),
-        ("[a](x(1.md)", []),
-    ],
-)
-def test_the_targets_of_a_line_are_found(line: str, told: list[str]) -> None:
-    found: list[str] = []
-    assert rewrite_links(line, lambda target: found.append(target)) == line
-    assert found == told

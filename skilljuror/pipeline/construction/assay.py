@@ -19,7 +19,7 @@ from skilljuror.pipeline.construction.build import load_build, source_from
 from skilljuror.pipeline.construction.build_folder import RECORD, VARIANTS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
-from skilljuror.stats.rates import wilson
+from skilljuror.stats.intervals import wilson_interval
 
 SOURCE = "origin"
 """The variant of a build that stands for its source."""
@@ -131,13 +131,13 @@ class _MutantCounter:
 
 def _row(name: str, counts: tuple[int, int, int, int], rules: dict[str, int]) -> AssayRow:
     mutants, equivalent, flagged, failed = counts
-    rate = flagged / mutants if mutants else None
-    interval = wilson(rate, mutants) if rate is not None else None
+    interval = wilson_interval(flagged, mutants)
     return AssayRow(
         mutation=name, drift=MUTATIONS[name].drift, mutants=mutants, equivalent=equivalent,
-        flagged=flagged, failed=failed, rate=rate, rules=rules,
-        low=interval.interval.low if interval else None,
-        high=interval.interval.high if interval else None,
+        flagged=flagged, failed=failed, rules=rules,
+        rate=flagged / mutants if mutants else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
     )  # fmt: skip
 
 
@@ -283,10 +283,8 @@ def power_sentence(report: AssayReport) -> str:
     edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
     if not planted:
         return "no drift could be planted: this source gives the audit nothing to miss"
-    share = wilson(caught / planted, planted)
-    between = (
-        f" (95 % interval {share.interval.low:.0%} to {share.interval.high:.0%})" if share else ""
-    )
+    share = wilson_interval(caught, planted)
+    between = f" (95 % interval {share.low:.0%} to {share.high:.0%})" if share else ""
     return (
         f"this audit caught {caught} of {planted} planted drifts{between}"
         f" and flagged {flagged} of {edits} harmless edits"

@@ -48,6 +48,8 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         task=outcome.task if outcome else None,
         reward=outcome.reward if outcome else None,
         exception=outcome.exception if outcome else None,
+        lists_every_skill=trajectory.traits.lists_every_skill,
+        lists_folder_names=trajectory.traits.lists_folder_names,
     )
 
 

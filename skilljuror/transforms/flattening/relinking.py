@@ -28,9 +28,10 @@ class ShownFiles:
         sections: Mapping[str, tuple[str, int]],
         sidecars: Mapping[str, str],
     ) -> None:
-        """`sections`: source file -> (page, 0-based line of the heading of its section)."""
+        """`sections`: source file -> (page, 0-based line of the heading of its section);
+        `sidecars`: path in the variant -> source file."""
         self._pages, self._sections = pages, sections
-        self.sidecars = sidecars
+        self.sidecars = {source: path for path, source in sidecars.items()}
 
     def find(self, path: str, anchor: str, *, whole: bool) -> _Place | None:
         """The place of a heading of a source file, or else of the whole file where that will do;

@@ -1,1 +1,0 @@
-"""Events before they are numbered, and the ones that no command names."""

@@ -1,0 +1,147 @@
+"""The mutations on hand-made layouts: drift is caught, harmless changes pass."""
+
+import pytest
+
+from skilljuror.gates.mutations.catalog import MUTATIONS
+from skilljuror.gates.mutations.sites import MutationTarget, said_lines
+from skilljuror.pipeline.construction.audit import audit
+from tests.support.gate_pairs import rebuilt
+from tests.support.knowledge_bundles import bundle
+
+SOURCE = bundle(
+    {
+        "demo/SKILL.md": """---
+name: demo
+description: Screen the orders. Use when orders must be screened.
+---
+# Screening
+
+Always keep the log of at least 30 days in the folder. Never delete a file of the archive.
+
+The job needs 20 to 40 minutes, so start it early and follow the progress of every channel in the log.
+
+## Steps
+
+1. Run `python scripts/screen.py --strict in.csv` first.
+2. Compare the result with the table below.
+3. Write the report for the desk.
+
+## Limits
+
+- **Large** orders of more than 500 rows must be split.
+- Use the following example when the data is small and the file has a header line.
+
+| channel | limit |
+|---|---|
+| web | 30 |
+| shop | 45 |
+
+Text below the table stands alone.
+
+## Notes
+
+Read the [rules](references/rules.md) when a limit is unclear.
+
+Ask the desk for help.
+""",
+        "demo/references/rules.md": "# Rules\n\nThe size must stay below 5 MB per file.\n\nThe rest is free.\n",
+        "demo/scripts/screen.py": "import sys\n\nprint(sorted(sys.argv))\n",
+    },
+    name="demo",
+)  # fmt: skip
+DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
+BENIGN = [name for name, mutation in MUTATIONS.items() if not mutation.drift]
+
+
+def mutants(name):
+    target = MutationTarget(SOURCE)
+    return [target.mutant(site) for site in MUTATIONS[name].sites(target)]
+
+
+@pytest.mark.parametrize("name", DRIFT)
+def test_drift_is_caught_under_both_policies(name):
+    made = mutants(name)
+    assert made
+    for mutant in made:
+        assert said_lines(mutant) != said_lines(SOURCE)
+        assert audit(SOURCE, mutant, "other", "strict").verdict == "fail"
+        assert audit(SOURCE, mutant, "other", "llm").verdict != "pass"
+
+
+@pytest.mark.parametrize("name", BENIGN)
+def test_harmless_changes_pass(name):
+    made = mutants(name)
+    assert made
+    assert [audit(SOURCE, mutant, "other", "llm").verdict for mutant in made] == ["pass"] * len(
+        made
+    )
+
+
+@pytest.mark.parametrize("name", ["none", "rewrap", "emphasis", "bullets"])
+def test_other_marks_for_the_same_words_pass_under_strict(name):
+    for mutant in mutants(name):
+        assert audit(SOURCE, mutant, "other", "strict").own == ()
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_site_tells_what_it_changes(name):
+    target = MutationTarget(SOURCE)
+    for site in MUTATIONS[name].sites(target):
+        changed = target.mutant(site)
+        touched = {p for p in changed.files if changed.files[p] != SOURCE.files.get(p)}
+        gone = set(SOURCE.files) - set(changed.files)
+        assert site.path in touched | gone or site.path == ""
+        assert bool(touched | gone) == (name != "none")
+
+
+def test_the_choice_of_sites_depends_on_the_seed_alone():
+    target, again, other = (
+        MutationTarget(SOURCE, 1),
+        MutationTarget(SOURCE, 1),
+        MutationTarget(SOURCE, 2),
+    )
+    chosen = [
+        [(s.path, s.line) for s in t.choose("x", tuple(MUTATIONS["change-number"].sites(t)), 3)]
+        for t in (target, again, other)
+    ]
+    assert chosen[0] == chosen[1] != chosen[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("1. Open\n2. Close\n", True),
+        ("* Open\n- Close\n", True),
+        ("**Open**\nClose\n", True),
+        ("Close\nOpen\n", False),
+        ("Open\nClosed\n", False),
+    ],
+    ids=["numbers", "list marks", "emphasis", "order", "word"],
+)
+def test_equivalence_ignores_marks_and_keeps_order(text, same):
+    plain = bundle({"a/SKILL.md": "Open\nClose\n"})
+    assert (said_lines(bundle({"a/SKILL.md": text})) == said_lines(plain)) is same
+
+
+def test_a_script_in_a_fence_can_be_renamed():
+    marker = "## Helper implementation for `scripts/screen.py`\n\n```python\nprint(1)\n```\n"
+    flat = bundle({"demo/SKILL.md": f"# A\n\n{marker}"})
+    target = MutationTarget(flat)
+    (site,) = MUTATIONS["rename-script"].sites(target)
+    assert "`scripts/run_screen.py`" in site.after
+    parent = rebuilt(flat, dict(flat.files))
+    assert audit(parent, target.mutant(site), "baseline", "llm").verdict == "fail"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", [".", "/", "../", "\\", "[", "<", "`.", ").", ")a"])
+def test_a_line_of_one_thing_over_and_over_is_changed_soon(unit):
+    line = f"Keep the following files of the archive: {unit * (100_000 // len(unit))}"
+    target = MutationTarget(
+        bundle({"demo/SKILL.md": f"---\nname: demo\ndescription: Demo.\n---\n{line}\n"})
+    )
+    changed = [target.mutant(site) for site in MUTATIONS["paraphrase"].sites(target)]
+    assert all(
+        b"Keep listed files of archive: " in one.files["demo/SKILL.md"].data for one in changed
+    )
+    assert changed

@@ -1,0 +1,23 @@
+"""Files are paired in as many steps as there are files."""
+
+import pytest
+
+from skilljuror.knowledge.comparison import file_matching
+from skilljuror.knowledge.comparison.diff import diff
+from tests.support.knowledge_bundles import skill
+
+
+def test_files_are_paired_without_trying_all_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[tuple[str, str]] = []
+    is_tail = file_matching.is_tail
+
+    def counted(one: str, two: str) -> bool:
+        tried.append((one, two))
+        return is_tail(one, two)
+
+    monkeypatch.setattr(file_matching, "is_tail", counted)
+    before = skill("Text.\n", **{f"data/{n}.bin": f"{n}" for n in range(400)})
+    after = skill("Text.\n", **{f"more/data/{n}.bin": f"{n}" for n in range(400)})
+    found = diff(before, after)
+    assert [pair.change for pair in found.altered] == ["renamed"] * 400
+    assert len(tried) <= 4 * 400

@@ -1,0 +1,43 @@
+"""What generated lines are made of is found by shortcuts that miss nothing."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skilljuror.knowledge.comparison.generated_lines import (
+    LEAST_CUT,
+    MOST_CUT,
+    GeneratedLineProvenance,
+    _FileMentions,
+)
+from skilljuror.knowledge.comparison.unit_matching import match_units
+from skilljuror.knowledge.units.extract import units_of
+from skilljuror.knowledge.units.normalised_text import TextNormaliser
+from skilljuror.models.knowledge import Unit
+from tests.support.knowledge_bundles import skill
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    texts=st.lists(
+        st.sampled_from(["a.py", "x a.py", "-> #toolapy", "A.PY b", "py", ""]), max_size=6
+    ),
+    name=st.sampled_from(["a.py", "py", "b", ""]),
+)
+def test_units_laid_end_to_end_are_found_as_one_by_one(texts: list[str], name: str) -> None:
+    units = [Unit(str(n), "statement", "f", n, n, (), text) for n, text in enumerate(texts)]
+    wanted = [
+        unit
+        for unit in units
+        if name in unit.text.lower()
+        or (" -> #" in unit.text.lower() and unit.text.lower().endswith("apy"))
+    ]
+    assert _FileMentions(units).units(name, "apy") == wanted
+
+
+def test_a_heading_of_many_words_is_cut_at_few_places() -> None:
+    title = " ".join(f"word{n}" for n in range(3_000))
+    parent = skill(f"# {title}\n\nText.\n")
+    units = units_of(parent)
+    matched = match_units(units, units, TextNormaliser((parent, parent), (units, units)))
+    titles = GeneratedLineProvenance((parent, parent), (units, units), matched)._titles
+    assert sum(len(words) >= LEAST_CUT for words in titles) <= MOST_CUT

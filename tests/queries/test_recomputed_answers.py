@@ -1,0 +1,67 @@
+"""Uptake and efficiency of any study, recomputed from its labels and minutes in plain Python."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skilljuror.queries.run import run
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
+
+LABELS = st.lists(
+    st.lists(st.sampled_from(["yes", "no", "unknown"]), max_size=7), min_size=1, max_size=5
+)
+TRIALS = st.lists(
+    st.tuples(st.none() | st.floats(0.1, 90), st.booleans()), min_size=1, max_size=8
+)  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None)
+@given(LABELS)
+def test_uptake(labels):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.duckdb"
+        with open_write(path) as store:
+            for number, found in enumerate(labels):
+                events = [fake.event(f"t{number}", n) for n in range(len(found))]
+                fake.put(store, [fake.run(f"t{number}", events=events)])
+                store.put_verdicts([fake.verdict(*p) for p in zip(events, found, strict=True)])
+        row = run(path, "uptake").records()[0]
+    every = [label for found in labels for label in found]
+    yes, no = every.count("yes"), every.count("no")
+    assert (row["trajectories"], row["events"]) == (len(labels), len(every))
+    assert row["eru_rate"] == (pytest.approx(yes / (yes + no)) if yes + no else None)
+    assert row["mean_yes"] == (pytest.approx(yes / len(labels)) if every else None)
+    incidence = [sum(found.count("yes") >= k for found in labels) for k in (1, 2, 5)]
+    found = [row["ge1_yes"], row["ge2_yes"], row["ge5_yes"]]
+    assert found == (incidence if every else [None, None, None])
+
+
+@settings(max_examples=12, deadline=None)
+@given(TRIALS)
+def test_efficiency(trials):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.duckdb"
+        with open_write(path) as store:
+            store.put_plan(fake.plan(["a"], ("baseline",), len(trials)))
+            for number, (minutes, passed) in enumerate(trials, start=1):
+                trial = fake.trial("a", "baseline", number, reward=float(passed))
+                store.put_trials([trial])
+                value = "never_started" if minutes is None else minutes
+                fake.put(store, [fake.unread(trial.trial, {"agent_minutes": value})])
+        row = run(path, "efficiency").records()[0]
+    measured = [minutes for minutes, _ in trials if minutes is not None]
+    won = [minutes for minutes, passed in trials if passed]
+    used = sum(measured) / len(won) if won and measured else None
+    expected = {
+        "attempt": sum(measured) / len(measured) if measured else None,
+        "success": None if None in won or not won else sum(m for m in won if m) / len(won),
+        "yield": used if len(measured) == len(trials) else None,
+        "yield_at_least": used,
+        "coverage": len(measured) / len(trials),
+    }
+    for name, value in expected.items():
+        assert row[name] == (None if value is None else pytest.approx(value)), name

@@ -1,0 +1,42 @@
+"""Layouts of bundles in memory, each made from the one that its transform takes for its parent."""
+
+from functools import cache
+
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.knowledge.plans.render import render
+from skilljuror.knowledge.plans.verify import verify
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Plan
+from skilljuror.registry import resolve
+from skilljuror.transforms import TRANSFORMS
+from skilljuror.transforms.base import Transform
+from tests.support.bundle_corpus import bundle
+
+CONTROLS = ("placebo-irrelevant", "placebo-unrouted")
+"""Variants that leave knowledge out on purpose."""
+
+
+def transform(variant: str) -> Transform:
+    """A registered transform."""
+    made: Transform = resolve(TRANSFORMS, variant, "variant")()
+    return made
+
+
+@cache
+def built(name: str, variant: str) -> tuple[Plan, Bundle, Bundle]:
+    """(plan, parent, variant) of a bundle of the synthetic corpus."""
+    maker = transform(variant)
+    parent = bundle(name) if maker.parent == "source" else built(name, maker.parent)[2]
+    plan = maker.plan(parent, {})
+    return plan, parent, make_bundle(name, render(plan, parent))
+
+
+def laid_out(source: Bundle, *variants: str) -> dict[str, Bundle]:
+    """The source and its variants by name, each proved; each stands behind the one it is made from."""
+    made = {"source": source}
+    for variant in variants:
+        parent = made[transform(variant).parent]
+        plan = transform(variant).plan(parent, {})
+        made[variant] = make_bundle(source.name, render(plan, parent))
+        assert verify(plan, parent, made[variant]) == (), variant
+    return made
