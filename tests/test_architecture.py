@@ -118,6 +118,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
 """What each room (sub-package, or module beside them) of a unit may import of its siblings."""
 
 OWNERS: dict[str, set[str]] = {
+    "bracex": {"attribution"},
+    "tree_sitter": {"attribution"},
+    "tree_sitter_bash": {"attribution"},
     "litellm": {"llm"},
     "openai": {"llm"},
     "tiktoken": {"tokens"},
