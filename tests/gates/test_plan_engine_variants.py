@@ -33,6 +33,7 @@ def test_variants_of_the_examples_pass_strict(source, tmp_path):
     assert own_findings(source, tmp_path / "build") == []
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not REAL, reason=ABSENT)
 @pytest.mark.parametrize("source", REAL, ids=lambda path: path.name)
 def test_variants_of_real_skills_pass_strict(source, tmp_path):
@@ -40,6 +41,7 @@ def test_variants_of_real_skills_pass_strict(source, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.skipif(not REAL, reason=ABSENT)
 def test_the_assay_of_real_skills_reaches_its_targets(tmp_path):
     reports = []
