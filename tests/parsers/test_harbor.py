@@ -11,8 +11,8 @@ from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
-from tests.parsers.test_contract import _spoil
 from tests.support import places
+from tests.support.odd_json import spoil
 
 TRIAL = places.GOLDENS / "harbor-trial" / "codex" / "raw"
 NO_LOG = places.GOLDENS / "harbor-trial" / "no-log" / "raw"
@@ -112,6 +112,6 @@ def test_only_broken_logs_are_an_error(tmp_path):
 @given(chance=st.randoms(use_true_random=False))
 def test_results_of_wrong_types(tmp_path, chance):
     given_result = json.loads((TRIAL / "result.json").read_text())
-    (tmp_path / "result.json").write_text(json.dumps(_spoil(given_result, chance)))
+    (tmp_path / "result.json").write_text(json.dumps(spoil(given_result, chance)))
     if is_trial(tmp_path):
         assert read_result(tmp_path).trial_name
