@@ -16,15 +16,9 @@ from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
 from tests.support import goldens, places
+from tests.support.odd_json import with_odd_values
 
 CASES = goldens.cases()
-DEEP: list[object] = []
-for _ in range(400):
-    DEEP = [DEEP]
-ODD: list[object] = [None, True, -1, 1e300, 10**30, "", "x", "\ud800", [], {}, [None], [[1]], {"a": {}}, DEEP,
-       "head -² /root/.claude/skills/a/SKILL.md", f"sed -n '{'9' * 5000}p' /root/.claude/skills/a/SKILL.md",
-       "for f in; do cat /skills/a/*.md | xargs -I{} sh -c '{}'", "python3 - <<E\nopen('/skills/a/SKILL.md')[:²]"]  # fmt: skip
-"""Values of wrong types, and commands that no shell runs."""
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning", "cost_usd")
 FILES = [path for path in places.GOLDENS.glob("*/*/raw*") if path.is_file()]
 NAMES = [f"{path.parent.parent.name}/{path.parent.name}" for path in FILES]
@@ -172,9 +166,11 @@ def test_wrong_types_anywhere(tmp_path, original, chance):
     text = original.read_text(encoding="utf-8")
     values = [json.loads(line) for line in text.split("\n") if _is_json(line)]
     if values:
-        odd.write_text("\n".join(json.dumps(_spoil(value, chance)) for value in values) + "\n")
+        odd.write_text(
+            "\n".join(json.dumps(with_odd_values(value, chance)) for value in values) + "\n"
+        )
     else:
-        odd.write_text(json.dumps(_spoil(json.loads(text), chance), indent=1))
+        odd.write_text(json.dumps(with_odd_values(json.loads(text), chance), indent=1))
     for run in read_or_refuse(odd, original.parent.parent.name) or []:
         attribute(run, None)
 
@@ -184,13 +180,3 @@ def _is_json(line: str) -> bool:
         return isinstance(json.loads(line), dict)
     except ValueError:
         return False
-
-
-def _spoil(value, chance):
-    if chance.random() < 0.04:
-        return chance.choice(ODD)
-    if isinstance(value, dict):
-        return {key: _spoil(item, chance) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_spoil(item, chance) for item in value]
-    return value
