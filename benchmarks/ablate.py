@@ -73,11 +73,21 @@ def switched_off(rule: Rule) -> Iterator[None]:
         for put, present in list(_places(target)):
             put(stand_in)
             undo.append((put, present))
+    _forget()
     try:
         yield
     finally:
         for put, present in reversed(undo):
             put(present)
+        _forget()
+
+
+def _forget() -> None:
+    """Empty the package's caches, so that nothing is remembered that a rule had a part in."""
+    for module in [m for n, m in sys.modules.items() if n.startswith(PACKAGE)]:
+        for value in list(vars(module).values()):
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
 
 
 def lines_of(rule: Rule) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE
+from skilljuror.attribution.commands import line_options
 from skilljuror.attribution.shell.expansion import UNKNOWN, Word
 
 NEVER = re.compile(r"(?!)")
@@ -26,6 +27,11 @@ empty = gives("")
 def same(given: Any, *_: Any, **__: Any) -> Any:
     """What was given, as it is."""
     return given
+
+
+def _one_turn(reader: Any, words: Any, number: int) -> list[list[Word]]:
+    """All values of a loop at once."""
+    return [[word for parts in words for word in reader._expand(parts, number)] or [UNKNOWN]]
 
 
 @dataclass(frozen=True)
@@ -77,57 +83,51 @@ RULES = (
     # commands
     Rule("interpreters: all", {f"{INTERP}:is_interpreter": no}, (INTERP,)),
     Rule("interpreters: inline code", {f"{INTERP}:_inline": gives([])}),
-    Rule("interpreters: line by line", {f"{INTERP}:_line_by_line": lambda family, options, files, command, home: []}),
-    Rule("interpreters: modules", {f"{INTERP}:_module": gives([])}),
-    Rule("interpreters: arguments", {f"{INTERP}:_handed": gives([])}),
-    Rule("interpreters: PYTHONPATH", {f"{INTERP}:_search_path": gives([])}),
-    Rule("interpreters: input passed on", {f"{INTERP}:passes_input": no}),
-    Rule("interpreters: code from input", {f"{INTERP}:reads_input": no}),
-    Rule("interpreters: subcommands", {f"{INTERP}:_SUBCOMMANDS": {}}),
-    Rule("quoted paths: all", {"commands.quoted_paths:quoted_accesses": gives([])}, ("commands.quoted_paths",)),
-    Rule("quoted paths: environment and joins", {"commands.quoted_paths:_written_out": same}),
-    Rule("quoted paths: variables", {"commands.quoted_paths:_goes_into": no}),
-    Rule("quoted paths: child processes", {"commands.quoted_paths:_child": gives([])}),
+    Rule("interpreters: modules", {f"{INTERP}:_module": gives([])}, kept="Agents run scripts that import each other as `python -m scripts.run` from the bundle, and look at data with `python -m json.tool`."),
+    Rule("interpreters: arguments", {f"{INTERP}:_handed": gives([])}, kept="Agents hand a form or template of the bundle to a script, `python3 fill.py assets/form.json`, and never print it."),
+    Rule("interpreters: PYTHONPATH", {f"{INTERP}:_search_path": gives([])}, kept="Agents import a bundle's modules from code of their own with PYTHONPATH set to its scripts."),
+    Rule("interpreters: input passed on", {f"{INTERP}:passes_input": no}, kept="Agents pipe a file into `python3 -c` that prints a field of it."),
+    Rule("interpreters: code from input", {f"{INTERP}:reads_input": no}, kept="Agents feed scripts to an interpreter, `bash < install.sh`, `bash <(cat install.sh)`."),
+    Rule("interpreters: subcommands", {f"{INTERP}:_SUBCOMMANDS": {}}, kept="Bundled TypeScript is run by `bun run` and `deno run`."),
     Rule("apply_patch", {"commands.apply_patch:patch_accesses": gives([])}, ("commands.apply_patch",)),
     Rule("search commands", {"commands.search:is_search": no}, ("commands.search",)),
-    Rule("search: Select-String", {"commands.search:_select_string": gives([])}),
-    Rule("lines: head and tail", {"commands.line_options:_end_selection": gives(WHOLE_FILE)}),
+    Rule("search: Select-String", {"commands.search:_select_string": gives([])}, kept="Agents on Windows search with Select-String."),
+    Rule("lines: head and tail", {"commands.line_options:end_range": lambda command: (line_options.operands_of(command, frozenset({"-n", "-c"})), WHOLE_FILE)}, ("commands.line_options:end_range", "commands.line_options:_head_selection", "commands.line_options:_tail_selection")),
     Rule("lines: sed", {"commands.line_options:sed_selection": gives(WHOLE_FILE)}, ("commands.line_options:sed_range", "accesses.line_selection:sed_selection")),
-    Rule("lines: awk", {"commands.line_options:awk_selection": gives(WHOLE_FILE)}, ("commands.line_options:awk_range", "accesses.line_selection:awk_selection", "accesses.line_selection:_awk_selection")),
-    Rule("lines: Get-Content", {"commands.line_options:content_range": lambda command: ([], WHOLE_FILE)}),
-    Rule("lines: views narrowed by pipes", {"accesses.line_selection:LineSelection.narrowed": lambda self, outer: self}),
-    Rule("commands: make", {f"{CMD}:_make": none}),
-    Rule("commands: git show", {f"{CMD}:_git": none}),
-    Rule("commands: cp and mv", {f"{CMD}:_copy": none}),
-    Rule("commands: ln", {f"{CMD}:_link": none}),
-    Rule("commands: rm", {f"{CMD}:_remove": none}),
-    Rule("commands: tee", {f"{CMD}:_tee": none}),
-    Rule("commands: pickers", {f"{CMD}:_picker": none}),
+    Rule("lines: awk", {"commands.line_options:awk_selection": gives(WHOLE_FILE)}, ("commands.line_options:awk_range", "accesses.line_selection:awk_selection"), kept="Agents print a range of a long file by `awk 'NR>=10 && NR<=40'`."),
+    Rule("lines: Get-Content", {"commands.line_options:content_range": lambda command: ([], WHOLE_FILE)}, kept="Agents on Windows read files with Get-Content."),
+    Rule("lines: narrowed by pipes", {"accesses.line_selection:LineSelection.narrowed": lambda self, outer: self}, kept="Agents cut long files down, `cat FILE | head -50`."),
+    Rule("commands: git show", {f"{CMD}:_git": none}, kept="Agents that develop a Skill look at its older text with `git show HEAD:skills/x/SKILL.md`."),
+    Rule("commands: cp and mv", {f"{CMD}:_copy": none}, kept="Agents copy a template or script of the bundle into the workspace and use it there."),
+    Rule("commands: ln", {f"{CMD}:_link": none}, kept="Agents install a Skill by linking it into the folder of Skills, and link its scripts into the workspace."),
+    Rule("commands: rm", {f"{CMD}:_remove": none}, kept="Agents that develop a Skill remove files of it."),
+    Rule("commands: tee", {f"{CMD}:_tee": none}, kept="Agents write files with `tee FILE <<'EOF'` where a redirection would lack the rights."),
+    Rule("commands: pickers", {"commands.line_options:partial_range": lambda command: ([], WHOLE_FILE)}, kept="Agents read data and schemas of a bundle with jq, and compare files with diff."),
     Rule("commands: names and sizes", {f"{CMD}:Pipeline._names": none}),
     Rule("commands: unknown programs", {f"{CMD}:Pipeline._unknown": none}),
     Rule("commands: redirections", {f"{CMD}:Pipeline._redirects": none}),
-    Rule("commands: second tries", {f"{CMD}:_instead": same}),
-    Rule("commands: other output", {f"{CMD}:_may_print": no}),
-    Rule("echo marks", {f"{SEG}:_separators": gives([])}, (f"{SEG}:_separators", f"{SEG}:_by_separators", f"{SEG}:_fences", "shell.printed_text:separator_line", "shell.printed_text:lines_matching")),
+    Rule("commands: second tries", {f"{CMD}:_instead": same}, kept="Agents try a second way to read the same file where the first fails, `jq . FILE || cat FILE`."),
+    Rule("commands: other output", {f"{CMD}:_may_print": no}, kept="Agents print a file after a program that prints too: not every line of the output is the file's."),
+    Rule("echo marks", {f"{SEG}:_separators": gives([])}, (f"{SEG}:_separators", f"{SEG}:_by_separators", f"{SEG}:_fences", "shell.printed_text:separator_line", "shell.printed_text:lines_matching"), kept="Agents echo a line with the name of a file before each that one command prints."),
     # wrappers
-    Rule("wrappers: all", {f"{WRAP}:unwrap": lambda commands, *_: iter(commands)}, (WRAP,)),
-    Rule("wrappers: bash -c and scripts", {f"{WRAP}:_inner_shell": none}),
-    Rule("wrappers: eval, su -c", {f"{WRAP}:_quoted_script": none}),
-    Rule("wrappers: echo … | bash", {f"{WRAP}:_script_from": empty}, (f"{WRAP}:_script_from", f"{WRAP}:_feeds_shell", f"{WRAP}:_takes_input")),
-    Rule("wrappers: xargs", {f"{WRAP}:_xargs": none}),
-    Rule("wrappers: find -exec", {f"{WRAP}:_find_exec": none}),
-    Rule("wrappers: sudo, timeout, env …", {f"{WRAP}:_PREFIXES": {}}),
-    Rule("wrappers: uv run, npx …", {f"{WRAP}:_RUNNERS": {}}),
-    Rule("produced paths: all", {"shell.produced_paths:listing": nothing, "shell.produced_paths:produced": nothing}, ("shell.produced_paths",)),
-    Rule("produced paths: $(…)", {"shell.produced_paths:output_words": gives((Word("", known=False),))}, ("shell.produced_paths:output_words", "shell.produced_paths:_output")),
-    Rule("produced paths: find", {"shell.produced_paths:_found": nothing}),
-    Rule("shell: loops turn by turn", {"shell.reader:end_of_loop": none}),
-    Rule("shell: braces", {"shell.expansion:braces": lambda word: [word]}),
-    Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives([UNKNOWN])}, ("shell.expansion:_trimmed", "shell.expansion:_trim", "shell.expansion:_without")),
-    Rule("shell: exported variables", {"shell.reader:ShellReader._exported": gives({})}),
-    Rule("shell: arguments of scripts", {"shell.reader:ShellReader.give": none}),
-    Rule("shell: read variables", {"shell.reader:ShellReader._read_variable": none}),
-    Rule("shell: output of groups", {"shell.reader:ShellReader._group": none}),
+    Rule("wrappers: all", {f"{WRAP}:unwrap": lambda commands, *_: iter(commands)}, (WRAP,), kept="Codex runs every command as `bash -lc '…'`."),
+    Rule("wrappers: bash -c and here-documents", {f"{WRAP}:_inner_shell": none}, kept="Codex runs every command as `bash -lc '…'`."),
+    Rule("wrappers: xargs", {f"{WRAP}:_xargs": none}, kept="Agents read all files of a folder by `find … | xargs cat`."),
+    Rule("wrappers: find -exec", {f"{WRAP}:_find_exec": none}, kept="Agents read all files of a folder by `find … -exec cat {} +`."),
+    Rule("wrappers: sudo, timeout, env …", {f"{WRAP}:_PREFIXES": {}}, kept="Agents run scripts of a bundle under `timeout 60`, `env`, `sudo` or `time`."),
+    Rule("wrappers: uv run, npx …", {f"{WRAP}:_RUNNERS": {}}, kept="Bundled scripts name their dependencies and are run by `uv run` or `npx tsx`."),
+    Rule("produced paths: all", {"shell.produced_paths:listing": nothing, "shell.produced_paths:produced": nothing}, ("shell.produced_paths",), kept="Agents read whatever a listing gives: `find … | xargs cat`, `for f in $(ls …)`, `| while read f`."),
+    Rule("produced paths: $(…)", {"shell.produced_paths:output_words": gives((UNKNOWN,))}, ("shell.produced_paths:output_words", "shell.produced_paths:_output"), kept="Agents read `$(find … -name SKILL.md | head -1)` and files below `$(dirname …)`."),
+    Rule("produced paths: find", {"shell.produced_paths:_found": nothing}, kept="Agents read all files of a folder by `find … -exec cat {} +`."),
+    Rule("shell: loops turn by turn", {"shell.reader:ShellReader._turns": _one_turn}, kept="Agents print several files in a loop, each below a line with its name."),
+    Rule("shell: braces", {"shell.expansion:_braces": lambda parts: [parts]}, kept="Agents name several files at once, `cat references/{a,b}.md`."),
+    Rule("shell: ${a%b}, ${a/b/c}", {"shell.expansion:_trimmed": gives(UNKNOWN)}, ("shell.expansion:_trimmed", "shell.expansion:_without"), kept="Agents print a file's name without its folder or ending before the file, `echo \"== ${f##*/}\"`."),
+    Rule("shell: arrays", {"shell.expansion:Environment.assign_elements": none}, kept="Agents collect files in an array and print them, `cat \"${FILES[@]}\"`."),
+    Rule("shell: functions", {"shell.reader:ShellReader._call": none}, kept="Agents define a helper and call it for several files, `show() { sed -n \"$2p\" \"$1\"; }`."),
+    Rule("shell: exported variables", {"shell.reader:ShellReader._export": none}, kept="Agents export the Skill's folder once and use it in `bash -c '…'`."),
+    Rule("shell: read variables", {"shell.reader:ShellReader._read_variable": none}, kept="Agents go through a listing by `find … | while read -r f`."),
+    Rule("shell: streams of groups", {"shell.reader:ShellReader._feed": none}, kept="Agents cut the output of several reads, `{ cat a; cat b; } | head -50`, and compare `<(…)`."),
+    Rule("shell: text left open", {"shell.syntax_tree:_DELIMITER": NEVER}, kept="Agents forget or indent the end of a here-document, which a shell takes to the end of the text."),
     # resolution
     Rule("globs: known names", {f"{CAT}.expand": gives([])}, (f"{CAT}.expand", f"{CAT}._paths")),
     Rule("globs: headings", {"resolution.glob_matches:paths_in_headings": nothing}, kept="Agents print several files in a loop, each below a line with its name; without a manifest only those lines tell which."),

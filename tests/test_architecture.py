@@ -118,6 +118,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
 """What each room (sub-package, or module beside them) of a unit may import of its siblings."""
 
 OWNERS: dict[str, set[str]] = {
+    "bracex": {"attribution"},
+    "tree_sitter": {"attribution"},
+    "tree_sitter_bash": {"attribution"},
     "litellm": {"llm"},
     "openai": {"llm"},
     "tiktoken": {"tokens"},
@@ -269,3 +272,9 @@ def test_one_broad_except():
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
     assert len(broad) <= 1, broad
+
+
+def test_tests_import_nothing_from_tests_but_support():
+    for path in (ROOT / "tests").rglob("*.py"):
+        named = {name for name in imports(path) if name.startswith("tests.")}
+        assert all(f"{name}.".startswith("tests.support.") for name in named), path

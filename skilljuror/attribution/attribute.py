@@ -190,8 +190,12 @@ def _search_events(
             quote=evidence.quote or access.text,
         )  # fmt: skip
     known = {id(resolved.access) for resolved in analysed.resolved_accesses}
-    wide = [one for one in analysed.accesses if one.kind == "search" and id(one) not in known]
-    if any(one.shown for one in wide) and run.catalog.named_in(output.text):
+    wide = [
+        access
+        for access in analysed.accesses
+        if access.kind == "search" and id(access) not in known
+    ]
+    if any(access.shown for access in wide) and run.catalog.named_in(output.text):
         for location, evidence in events_of_wide_search(analysed, run, output):
             yield CandidateEvent.of_call(
                 analysed, location, "search", wide[0].via, evidence,

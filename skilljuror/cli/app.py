@@ -18,8 +18,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for group in (study, build, gates, read, logs):
-    group.register(app)
+for command in (
+    study.demo, study.run, study.ingest, study.judge, build.build, gates.audit, gates.verify,
+    gates.diff, gates.assay, gates.explain, read.show, read.report, read.query, logs.events,
+    logs.coverage, logs.doctor,
+):  # fmt: skip
+    app.command()(command)
 
 
 def _version(value: bool) -> None:

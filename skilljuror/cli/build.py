@@ -1,6 +1,7 @@
 """`skilljuror build`: variants and audit record of source bundles."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +14,6 @@ from skilljuror.errors import SkilljurorError, UsageError
 ENGINES = ("plan", "assign", "rewrite")
 MAX_ISSUES = 8
 """Issues of sources that are printed; the record has them all."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("build")(build)
 
 
 def build(
@@ -118,21 +114,18 @@ def _build_each(
     sources: list[Path], out: Path, jobs: int, engine: Any, chosen: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """(name, record or error) of each source; one alone goes into `out` itself, and may raise."""
-    from skilljuror.pipeline.construction.build import build_many, build_source
-    from skilljuror.pipeline.construction.model_build import build_many_with_model, build_with_model
+    from skilljuror.pipeline.construction.build import build_many, build_named, build_source
+    from skilljuror.pipeline.construction.model_build import build_with_model
 
-    if len(sources) == 1:
-        source = sources[0]
-        record = (
-            build_with_model(source, out, engine, **chosen)
-            if engine
-            else build_source(source, out, **chosen)
-        )
+    alone = len(sources) == 1
+    build: Callable[[Path, Path], Any] = partial(build_source if alone else build_named, **chosen)
+    if engine:
+        build, jobs = partial(build_with_model, engine=engine, **chosen), 1
+    if alone:
+        record = build(sources[0], out)
         yield record.name, record
-    elif engine:
-        yield from build_many_with_model(sources, out, engine, **chosen)
     else:
-        yield from build_many(sources, out, jobs, **chosen)
+        yield from build_many(sources, out, build, jobs)
 
 
 def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:

@@ -27,15 +27,6 @@ class Policy(StrEnum):
     llm = "llm"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("audit")(audit)
-    app.command("verify")(verify)
-    app.command("diff")(diff)
-    app.command("assay")(assay)
-    app.command("explain")(explain)
-
-
 def verify(
     build: Annotated[Path, typer.Argument(metavar="DIR", help="A build.")],
     json: Json = False,
@@ -198,16 +189,8 @@ def _print_assay(report: Any, again: str | None) -> None:
         for row in report.rows
     ]  # fmt: skip
     columns = (
-        "kind",
-        "mutation",
-        "planted",
-        "equivalent",
-        "flagged",
-        "failed",
-        "rate",
-        "from",
-        "to",
-    )
+        "kind", "mutation", "planted", "equivalent", "flagged", "failed", "rate", "from", "to",
+    )  # fmt: skip
     table(columns, rows, title=f"{report.name}, policy {report.policy}, seed {report.seed}")
     print("flagged = a verdict other than pass; equivalent mutants are left out; 95 % intervals")
     print(power_sentence(report))

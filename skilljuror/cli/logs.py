@@ -18,13 +18,6 @@ FIELDS = (
 """Fields of an event as printed; `source` is the raw log that `line` counts in unless `file` is."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("events")(events)
-    app.command("coverage")(coverage)
-    app.command("doctor")(doctor)
-
-
 def events(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs: files or folders.")],
     bundle: Annotated[

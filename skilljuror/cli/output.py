@@ -35,10 +35,6 @@ def to_plain(value: Any) -> Any:
     """A record, or anything made of records, as JSON-ready values."""
     import msgspec
 
-    from skilljuror.models.record import Record
-
-    if isinstance(value, Record):
-        return value.model_dump(mode="json")
     return msgspec.to_builtins(value, enc_hook=_encode, str_keys=True)
 
 

@@ -26,13 +26,6 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("show")(show)
-    app.command("report")(report)
-    app.command("query")(query)
-
-
 def show(
     study: Study,
     trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Trial or trajectory.")],

@@ -12,14 +12,6 @@ from skilljuror.cli.output import command_line, emit, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("demo")(demo)
-    app.command("run")(run)
-    app.command("ingest")(ingest)
-    app.command("judge")(judge)
-
-
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder of the study.")] = Path("out/demo"),
     jobs: Jobs = 2,

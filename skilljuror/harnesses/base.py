@@ -1,7 +1,7 @@
 """What a harness is."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -34,9 +34,6 @@ class TrialJob(Struct, frozen=True):
 
 class Harness(Protocol):
     """Runs trials one at a time; instances are made with `options`, once per worker process."""
-
-    needs_container: ClassVar[bool]
-    """True when a container engine must be there."""
 
     def prepare(self) -> str:
         """Check the machine and return the isolation that will be used. Raises HarnessError."""

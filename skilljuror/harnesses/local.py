@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -39,14 +39,8 @@ LOGS, TESTS = "/logs", "/tests"
 _PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
 _CANARY = re.compile(r"\s*(?:<!--|#).*canary.*", re.IGNORECASE)
 _MACHINE_FAULTS = frozenset({
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EROFS,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.EIO,
-})
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
+})  # fmt: skip
 
 
 class _TrialMachine(Struct, frozen=True):
@@ -79,8 +73,6 @@ class _TrialMachine(Struct, frozen=True):
 
 class LocalHarness:
     """Runs trials in bubblewrap where that works, else in plain temporary folders."""
-
-    needs_container: ClassVar[bool] = False
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         given = dict(options or {})

@@ -124,14 +124,10 @@ class BubblewrapSandbox:
 
     def _command(self, cwd: str, status: int) -> list[str]:
         words = [
-            shutil.which("bwrap") or "bwrap",
-            "--die-with-parent",
-            "--unshare-all",
-            "--hostname",
-            "sandbox",
-        ]
-        words += ["--cap-drop", "ALL", "--uid", "0", "--gid", "0", "--json-status-fd", str(status)]
-        words += ["--bind", str(self.root), "/", "--ro-bind", "/usr", "/usr"]
+            shutil.which("bwrap") or "bwrap", "--die-with-parent", "--unshare-all", "--hostname",
+            "sandbox", "--cap-drop", "ALL", "--uid", "0", "--gid", "0", "--json-status-fd", str(status),
+            "--bind", str(self.root), "/", "--ro-bind", "/usr", "/usr",
+        ]  # fmt: skip
         for folder in SYSTEM:
             words += ["--ro-bind-try", folder, folder]
         words += ["--bind", str(self.root / "etc"), "/etc"]
@@ -141,19 +137,8 @@ class BubblewrapSandbox:
         python = python_home()
         if not python.is_relative_to("/usr"):
             words += ["--ro-bind", str(python), str(python)]
-        return [
-            *words,
-            "--proc",
-            "/proc",
-            "--ro-bind-try",
-            "/proc/sys",
-            "/proc/sys",
-            "--dev",
-            "/dev",
-            "--chdir",
-            cwd,
-            "--",
-        ]
+        words += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+        return [*words, "--chdir", cwd, "--"]
 
 
 @contextlib.contextmanager

@@ -23,8 +23,6 @@ class EruRubric:
     """Stems that any report on a run holds: success, done, output."""
     cooccurrence: CooccurrenceRule
     """When values that stand together prove where they come from."""
-    cases: tuple[dict[str, Any], ...]
-    """Boundary cases: short runs with the verdicts they must get."""
 
 
 @lru_cache(maxsize=1)
@@ -36,9 +34,8 @@ def load_rubric() -> EruRubric:
         common = frozenset(str(token).lower() for token in content["common"])
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
         cooccurrence = _cooccurrence_rule(content["together"])
-        cases = tuple(content["boundary_cases"])
         common |= cooccurrence.everyday
-        return EruRubric(common, generic, cooccurrence, cases)
+        return EruRubric(common, generic, cooccurrence)
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise JudgeError(
             f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",

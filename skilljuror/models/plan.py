@@ -1,6 +1,6 @@
 """A Plan says, line by line, where every piece of a variant comes from.
 
-A transform only emits a Plan; `knowledge.render` makes the files and `knowledge.verify`
+A transform only emits a Plan; `knowledge.plans.render` makes the files and `knowledge.plans.verify`
 proves from the files on disk that nothing was lost or made up.
 """
 
@@ -49,7 +49,7 @@ class Generated(Struct, frozen=True, tag="generated", tag_field="piece"):
     """Lines made by us from a closed set of templates."""
 
     template: str
-    """Name of the template in `knowledge.templates`."""
+    """Name of the template in `knowledge.generated.templates`."""
     params: dict[str, str]
     """What fills it; every value is a word, path or heading copied from the source."""
 

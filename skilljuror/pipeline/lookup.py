@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -113,10 +113,7 @@ def _full_name(names: Sequence[str], name: str, study: Path, what: str) -> str:
 def _verdicts(study: Path, name: str) -> tuple[Verdict, ...]:
     if not StudyFolder(study).database.is_file():
         return ()
-    result = run(StudyFolder(study).database, "verdicts_of", trial=name)
-    rows: list[dict[str, Any]] = [
-        dict(zip(result.columns, row, strict=True)) for row in result.rows
-    ]
+    rows = run(StudyFolder(study).database, "verdicts_of", trial=name).records()
     return tuple(Verdict(**row) for row in rows)
 
 

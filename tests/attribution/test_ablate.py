@@ -37,7 +37,7 @@ def test_what_keeps_a_rule_needs_it(rule):
 
 
 def test_every_rule_that_a_sentence_keeps_has_an_example():
-    assert {rule.name for rule in RULES if rule.kept} == set(EXAMPLES)
+    assert {rule.name for rule in RULES if rule.kept} <= set(EXAMPLES)
 
 
 def test_a_function_is_replaced_where_it_was_imported_by_name():

@@ -14,11 +14,13 @@ SCORES = (
 needs_labels = pytest.mark.skipif(not SCORES, reason="no labels in ../shared/labels/events")
 
 
+@pytest.mark.shared
 @needs_labels
 def test_every_labelled_log_can_be_read():
     assert [one.error for one in SCORES if one.error] == []
 
 
+@pytest.mark.shared
 @needs_labels
 @pytest.mark.parametrize("format", sorted({one.case.format for one in SCORES}))
 def test_every_format_reaches_the_target(format):
@@ -26,6 +28,7 @@ def test_every_format_reaches_the_target(format):
     assert min(result.precision, result.recall) >= TARGET
 
 
+@pytest.mark.shared
 @needs_labels
 def test_the_whole_reaches_the_target_per_event_and_per_file():
     result = totals(SCORES)
@@ -34,6 +37,7 @@ def test_the_whole_reaches_the_target_per_event_and_per_file():
     )
 
 
+@pytest.mark.shared
 @needs_labels
 def test_no_read_in_a_run_that_read_nothing():
     negatives = [one for one in SCORES if not one.case.events]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
 from skilljuror.attribution.python.file_accesses import python_accesses
 from skilljuror.attribution.resolution.call_normalisation import with_forward_slashes
@@ -21,6 +20,8 @@ def accesses(command):
     [
         ">a ", "> ", "{ ", "if ", "a=$a$a\n", "a=$a$a;b $a\n", "cd a\n", "read x\n", "|xargs a", "a\n",
         "'", '"', "`a`", "$(", "((", "<<a\n", "\\", " ", "\n", "bash -c '", "for a in b c; do ",
+        "a|", ")", "x=(", "a[1]", "<<<", "\0", "\0 ", "{a,b}", "{a,b} ", "{1..1000} ", "{a,", "${", "${a:-", "[[ ", "case x in ", "a && (",
+        "a+=(b)\n", "x ${a[@]}\n", "f(){ f; f; }; f\n", "a=$(b)\n", "(a)\n", "a <(b)\n", "cat <<E\n$a $(b)\nE\n", "\\\n", "é",
     ],
 )  # fmt: skip
 def test_a_command_of_one_thing_over_and_over_is_read_soon(unit):
@@ -48,19 +49,6 @@ def test_texts_that_double_fill_no_memory():
     shell = "a=aaaa\n" + "a=$a$a\n" * 60
     assert [one.path for one in accesses(f"a=aa\na=$a$a\ncat $a.md\n{shell}cat $a")[:1]] == [
         "/w/aaaa.md"
-    ]
-
-
-def test_a_patch_without_a_file_touches_nothing():
-    assert patch_accesses("*** Begin Patch\n@@\n-a\n+b\n*** End Patch", "/w") == []
-
-
-def test_what_several_files_take_goes_into_the_first():
-    found = accesses("cat SKILL.md > a.md > /dev/stderr 2> c.md > b.md")
-    assert [(one.path, one.kind, one.source, one.shown) for one in found[:3]] == [
-        ("/w/SKILL.md", "read", None, False),
-        ("/w/a.md", "write", "/w/SKILL.md", True),
-        ("/w/b.md", "write", None, True),
     ]
 
 

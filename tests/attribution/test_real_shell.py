@@ -224,6 +224,90 @@ def test_without_a_manifest_no_line_is_claimed_that_was_not_shown(home, command)
         assert numbers <= shown.get(path, set()), path
 
 
+SYNTAX = {
+    "array": 'F=(@/SKILL.md @/references/taxes.md); cat "${F[@]}"',
+    "array: one element": "F=(@/SKILL.md @/references/taxes.md); cat ${F[1]}",
+    "array: the last element": 'F=(@/SKILL.md @/references/taxes.md); cat "${F[-1]}"',
+    "array: without an index": "F=(@/SKILL.md @/references/taxes.md); cat $F",
+    "array: added to": 'F=(); F+=(@/SKILL.md); F+=("@/references/taxes.md"); head -n 3 "${F[@]}"',
+    "array: by index": "F[0]=@/SKILL.md; F[1]=@/references/taxes.md; cat ${F[0]}",
+    "array: by key": "declare -A M=([a]=@/SKILL.md [b]=@/references/taxes.md); cat ${M[b]}",
+    "array: in a loop": 'F=(SKILL references/taxes); for f in "${F[@]}"; do sed -n 2,3p @/$f.md; done',
+    "array: by a variable": 'F=(SKILL references/taxes); for i in 0 1; do sed -n 2,3p "@/${F[$i]}.md"; done',
+    "text added to": "P=@/ref; P+=erences/taxes.md; cat $P",
+    "substitution before a file": "diff <(sort @/references/taxes.md) @/SKILL.md",
+    "substitution after a file": "diff @/SKILL.md <(head -n 3 @/references/taxes.md)",
+    "two substitutions": "comm <(sort @/SKILL.md) <(sort @/references/taxes.md)",
+    "substitution and file printed": "cat <(head -n 3 @/references/taxes.md) @/SKILL.md",
+    "substitution for output": "cat @/references/taxes.md | tee >(wc -l > /dev/null) | head -n 3",
+    "substitution into a loop": "while read -r f; do head -n 2 \"$f\"; done < <(find @ -name 'ta*.md')",
+    "substitution that is searched": "grep 0003 <(cat @/references/taxes.md)",
+    "substitution that is run": "bash <(cat @/scripts/helper.sh)",
+    "substitution that is sourced": "source <(cat @/scripts/helper.sh)",
+    "braces inside braces": "cat @/{SKILL,references/{taxes,format}}.md",
+    "braces around nothing": "head -n 2 @/references/{,./}taxes.md",
+    "braces of numbers": 'for i in {1..3}; do sed -n "${i}p" @/SKILL.md; done',
+    "braces in a loop": "for f in @/references/{taxes,format}.md; do head -n 2 \"$f\"; done",
+    "arithmetic": "n=3; if ((n<5)); then cat @/references/taxes.md; fi",
+    "arithmetic in a word": 'n=2; sed -n "$((n+1)),5p" @/SKILL.md',
+    "test of files": "[[ -f @/SKILL.md && -r @/references/taxes.md ]] && cat @/references/taxes.md",
+    "test of a pattern": "[[ @/SKILL.md == *.md ]] && head -n 2 @/SKILL.md",
+    "test of two files": "[ -f @/SKILL.md -a -f @/references/taxes.md ] && cat @/references/taxes.md",
+    "function": 'f(){ cat "$1"; }; f @/references/taxes.md',
+    "function of two arguments": 'f() { head -n "$2" "$1"; }; f @/SKILL.md 3',
+    "function with a variable": "show() { local name=$1; cat @/references/$name.md; }; show taxes",
+    "function that is not called": "unused() { cat @/SKILL.md; }; cat @/references/taxes.md",
+    "function in a pipeline": 'f() { cat "$@"; }; f @/references/taxes.md @/SKILL.md | tail -n 3',
+    "function into nothing": 'f() { cat "$1"; }; f @/SKILL.md > /dev/null; f @/references/taxes.md',
+    "function whose text is kept": 'f() { cat "$1"; }; X=$(f @/SKILL.md); echo done',
+    "case: patterns are no commands": "case @/SKILL.md in @/*.md|*/run.sh) head -n 2 @/SKILL.md;; esac",
+    "here-document with a command": "cat <<EOF\n$(head -n 2 @/SKILL.md)\nEOF",
+    "here-document, quoted": "cat <<'EOF'\n$(head -n 2 @/SKILL.md)\nEOF",
+    "here-document with a variable": "D=@; python3 - <<EOF\nprint(open('$D/references/taxes.md').read())\nEOF",
+    "here-document with a variable, quoted": "D=@; python3 - <<'EOF'\nprint(open('$D/references/taxes.md').read())\nEOF",
+    "here-document of a shell": "bash <<EOF\ncat @/references/taxes.md\nEOF",
+    "here-document and more on its line": "cat > x.py <<'EOF'; python3 x.py\nprint(open('@/references/taxes.md').read())\nEOF",
+    "here-document, glued, and more": "cat > x.py <<EOF; python3 x.py\nprint(open('@/references/taxes.md').read())\nEOF",
+    "here-document without tabs": "cat > x.sh <<-'EOF'\n\tcat @/references/taxes.md\n\tEOF\nbash x.sh",
+    "here-document and a second command": "cat <<EOF && cat @/references/taxes.md\n$(head -n 2 @/SKILL.md)\nEOF",
+    "here-document through a pipe": "cat <<EOF | xargs head -n 2\n@/references/taxes.md\nEOF",
+    "here-document never closed": "bash <<EOF\ncat @/references/taxes.md\n",
+    "here-document into a loop": "while IFS= read -r f; do head -n 2 @/$f; done <<EOF\nSKILL.md\nreferences/taxes.md\nEOF",
+    "here-string": 'cat <<< "$(head -n 2 @/SKILL.md)"',
+    "here-string of names": "xargs cat <<< @/references/taxes.md",
+    "here-string into a loop": 'L="@/SKILL.md\n@/references/taxes.md"; while read -r f; do head -n 2 "$f"; done <<< "$L"',
+    "input and a file": "cat @/SKILL.md | cat - @/references/taxes.md",
+    "input of a group": "{ head -n 2; } < @/references/taxes.md",
+    "group fed by a pipe": "cat @/SKILL.md | { head -n 2; }",
+    "group into a group": "{ cat @/SKILL.md; cat @/references/taxes.md; } | { tail -n 2; }",
+    "both streams into a pipe": "cat @/SKILL.md |& head -n 2",
+    "counted loop": "for ((i=0;i<2;i++)); do head -n 2 @/references/taxes.md; done",
+    "until": "until false; do cat @/references/taxes.md; break; done",
+    "not": "! grep -q zzz @/SKILL.md && cat @/references/taxes.md",
+    "timed": "time cat @/references/taxes.md",
+    "background": "cat @/references/taxes.md & wait",
+    "echo into a file": 'echo "$(cat @/SKILL.md)" > out.md; head -n 2 @/references/taxes.md',
+    "default": 'cat @/references/${X:-"taxes"}.md',
+    "variables beside each other": "D=@/references; N=format; cat $D/taxes.md; tail -n 2 $D/$N.md",
+    "file into a variable": 'X=$(< @/references/taxes.md); echo "$X" | head -n 9',
+    "folder of a sub-shell": "(cd @; cat SKILL.md); cat references/taxes.md 2>/dev/null; true",
+    "command behind a backslash": "cat notes.md\n\\cat @/references/taxes.md",
+    "arguments of the shell": "set -- SKILL.md references/taxes.md; cat \"@/$2\"",
+}  # fmt: skip
+"""Syntax that decides which file a command touches."""
+
+
+@pytest.mark.parametrize("command", SYNTAX.values(), ids=list(SYNTAX))
+def test_lines_shown_and_files_opened_by_syntax(watched, command):
+    command = command.replace("@", str(watched / ".claude/skills/ledger"))
+    forget(watched)
+    output, status = run(watched, command)
+    files = opened(watched)
+    events = attributed(watched, command, output, status)
+    assert said_lines(events) == shown_lines(output)
+    assert {event.resource for event in events} - {"."} == files
+
+
 OPENED = [
     "python3 @/scripts/total.py",
     "cd @ && python3 scripts/total.py > /dev/null",
@@ -258,7 +342,7 @@ OPENED = [
     "bash -c 'cd @ && bash scripts/helper.sh' | tail -1",
     "python3 - @/references/taxes.md <<'EOF'\nimport sys\nprint(len(open(sys.argv[1]).read()))\nEOF",
     "sort @/references/taxes.md @/SKILL.md > /dev/null",
-    "tar cf /dev/null -C /tmp . 2>/dev/null; head -1 @/SKILL.md",
+    "tar cf /dev/null notes.md 2>/dev/null; head -1 @/SKILL.md",
     "(cd @ && (cd references && cat taxes.md)) > out.txt; cat SKILL.md 2>/dev/null; true",
 ]
 

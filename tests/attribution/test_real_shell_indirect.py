@@ -2,12 +2,9 @@
 
 import pytest
 
-from skilljuror.attribution.accesses.line_selection import awk_selection
 from skilljuror.attribution.attribute import attribute
-from skilljuror.attribution.shell.produced_paths import listing
-from skilljuror.attribution.shell.reader import read_shell
 from skilljuror.models.trajectory import ToolCall, ToolResult
-from tests.support.attribution_runs import BUNDLE, TAXES, events_of, ran, run_of
+from tests.support.attribution_runs import BUNDLE, events_of, ran, run_of
 from tests.support.real_shell import attributed, forget, opened, run, said_lines, shown_lines
 
 FAILED = [
@@ -135,62 +132,5 @@ def test_files_opened_by_what_is_handed_on(watched, command):
     assert {event.resource for event in events} - {"."} == opened(watched)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "SK=@ node -e \"console.log(require('fs').readFileSync(process.env.SK + '/references/taxes.md', 'utf8'))\"",
-        "export SK=@; node -e 'console.log(fs.readFileSync(`${process.env.SK}/references/taxes.md`, \"utf8\"))'",
-        "node -e \"const p = '@/references/taxes.md'; console.log(fs.readFileSync(p, 'utf8'))\"",
-        "SK=@ node -e \"console.log(fs.readFileSync(path.join(process.env.SK, 'references/taxes.md'), 'utf8'))\"",
-        "SK=@ node -e \"console.log(fs.readFileSync(require('path').join(process.env.SK, 'references/taxes.md')))\"",
-    ],
-)  # fmt: skip
-def test_node_reads_paths_of_its_environment_and_variables(command):
-    (event,) = events_of(ran(command.replace("@", BUNDLE), TAXES), manifest=None)
-    assert (event.kind, event.resource, event.witness) == ("read", "references/taxes.md", "command")
-
-
 def test_a_size_taken_from_standard_input_is_no_read():
     assert [one.kind for one in events_of(ran(f"wc -l < {BUNDLE}/SKILL.md", "10\n"))] == ["list"]
-
-
-@pytest.mark.parametrize(
-    ("command", "globs"),
-    [
-        ("find a -name x.md", [("a/**/x.md", True)]),
-        ("find a", [("a/**", True)]),
-        ("find", [("**", True)]),
-        ("find a b -name x", [("a/**/x", True), ("b/**/x", True)]),
-        ("find a -maxdepth 1", [("a/*", True)]),
-        ("find a -maxdepth 2 -name x", [("a/x", True), ("a/*/x", True)]),
-        ("find a -maxdepth 99 -name x", [("a/**/x", True)]),
-        ("find a ! -name y -name x", [("a/**/x", False)]),
-        ("find a -name x -mtime -2", [("a/**/x", False)]),
-        ("find a -name x -name y", [("a/**/x", False), ("a/**/y", False)]),
-        ("find a -iname x.1", [("a/**/[xX].1", True)]),
-        ("grep -rl x a", [("a/**", False)]),
-        ("grep -n x a", []),
-        ("echo a b", [("a", True), ("b", True)]),
-        ("printf '%s' a b", [("a", True), ("b", True)]),
-        ("ls", [("*", True)]),
-        ("cat a", []),
-    ],
-)
-def test_what_a_command_lists(command, globs):
-    (one,) = read_shell(command)
-    assert [(word.text, word.known) for word in listing(one)] == globs
-
-
-@pytest.mark.parametrize(
-    ("script", "spans"),
-    [
-        ("NR>3{exit} {print}", ((1, 3),)),
-        ("NR==3{exit} 1", ((1, 2),)),
-        ("1; NR==3{exit}", ((1, 3),)),
-        ("NR>=3 && NR<=5; NR>5{exit}", ((3, 5),)),
-        ("NR>20{exit;} NR>=10", ((10, 20),)),
-        ("NR==5{print; exit}", ((5, 5),)),
-    ],
-)
-def test_awk_that_ends_at_a_line(script, spans):
-    assert awk_selection(script).ranges == spans

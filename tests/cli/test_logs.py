@@ -1,4 +1,4 @@
-"""`skilljuror events` and `skilljuror coverage`: raw logs without a study."""
+"""`skilljuror events`, `coverage` and `doctor`: commands that need no study."""
 
 import json
 import re
@@ -113,3 +113,9 @@ def test_coverage_refuses_in_one_line(tmp_path):
         assert done.returncode == 2
         (line,) = done.stderr.splitlines()
         assert all(part in line for part in needed)
+
+
+def test_doctor_promises_nothing_that_no_plugin_can_do():
+    named = {row["name"] for row in json.loads(call("doctor", "--json").stdout)["checks"]}
+    assert {"python", "bubblewrap", "litellm", "packaged examples"} <= named
+    assert not named & {"docker", "harbor"}, "no Harbor harness is registered"

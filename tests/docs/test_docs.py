@@ -16,6 +16,7 @@ PAGES = [
 ]
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 COMMAND = re.compile(r"^\s*(?:\$ )?skilljuror ([a-z]+)\b", re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 FLAGS = re.compile(r"(?<=\s)(--[a-z-]+)")
 
 
@@ -29,7 +30,8 @@ def test_generated_pages_are_fresh():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_resolve(page):
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for target in LINK.findall(prose):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 

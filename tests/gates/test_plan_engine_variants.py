@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.bundles import load_bundle
-from skilljuror.pipeline.construction.assay import assay, pooled
+from skilljuror.pipeline.construction.assay import AssaySettings, assay, pooled
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.construction.build_folder import VARIANTS
@@ -33,6 +33,7 @@ def test_variants_of_the_examples_pass_strict(source, tmp_path):
     assert own_findings(source, tmp_path / "build") == []
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not REAL, reason=ABSENT)
 @pytest.mark.parametrize("source", REAL, ids=lambda path: path.name)
 def test_variants_of_real_skills_pass_strict(source, tmp_path):
@@ -40,12 +41,13 @@ def test_variants_of_real_skills_pass_strict(source, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.shared
 @pytest.mark.skipif(not REAL, reason=ABSENT)
 def test_the_assay_of_real_skills_reaches_its_targets(tmp_path):
     reports = []
     for source in REAL:
         build_source(source, tmp_path / source.name)
-        reports.append(assay(tmp_path / source.name, sites=3))
+        reports.append(assay(tmp_path / source.name, AssaySettings(sites=3)))
     report = pooled(reports)
     allowed = {"bullets": 0.03, "synonym": 0.03, "paraphrase": 0.2}
     for row in report.rows:

@@ -9,15 +9,12 @@ from msgspec.structs import replace
 from skilljuror.judge import JUDGES
 from skilljuror.judge.replay.shown_text import RUN_KINDS
 from skilljuror.judge.replay.timeline import call_text
-from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import QUOTE, TracingJudge, clip
 from skilljuror.models.trajectory import Message, Step, Trajectory
 from skilljuror.registry import resolve
-from tests.support.judge_cases import CaseBuilder
+from tests.support.judge_cases import CASES, CaseBuilder
 from tests.support.metric_contexts import contexts
 from tests.support.places import ROOT
-
-CASES = {case["id"]: case for case in load_rubric().cases}
 
 
 def judged(built, manifest=None):
@@ -145,10 +142,9 @@ def test_a_long_line_is_clipped_around_the_sign(line, sign):
 
 
 ALL_VERDICTS = """
-from skilljuror.judge.rubric import load_rubric
 from skilljuror.judge.tracing import TracingJudge
-from tests.support.judge_cases import CaseBuilder
-for case in load_rubric().cases:
+from tests.support.judge_cases import CASES, CaseBuilder
+for case in CASES.values():
     built = CaseBuilder(case)
     for one in TracingJudge().judge("t", built.trajectory, tuple(built.events), None):
         print(case["id"], one)

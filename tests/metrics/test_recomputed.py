@@ -41,7 +41,9 @@ def runs_of(path):
     return found
 
 
-@pytest.fixture(scope="module", params=["made-up", "goldens", "corpus"])
+@pytest.fixture(
+    scope="module", params=["made-up", "goldens", pytest.param("corpus", marks=pytest.mark.shared)]
+)
 def database(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("recomputed")
     if request.param == "made-up":

@@ -16,7 +16,7 @@ from skilljuror.parsers.base import LogKind, Source
 from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, parser, read
 from tests.support import goldens, places
-from tests.support.odd_json import with_odd_values
+from tests.support.odd_json import spoil
 
 CASES = goldens.cases()
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning", "cost_usd")
@@ -166,11 +166,9 @@ def test_wrong_types_anywhere(tmp_path, original, chance):
     text = original.read_text(encoding="utf-8")
     values = [json.loads(line) for line in text.split("\n") if _is_json(line)]
     if values:
-        odd.write_text(
-            "\n".join(json.dumps(with_odd_values(value, chance)) for value in values) + "\n"
-        )
+        odd.write_text("\n".join(json.dumps(spoil(value, chance)) for value in values) + "\n")
     else:
-        odd.write_text(json.dumps(with_odd_values(json.loads(text), chance), indent=1))
+        odd.write_text(json.dumps(spoil(json.loads(text), chance), indent=1))
     for run in read_or_refuse(odd, original.parent.parent.name) or []:
         attribute(run, None)
 

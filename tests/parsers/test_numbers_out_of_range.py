@@ -22,7 +22,7 @@ def test_numbers_that_are_too_long_are_none():
     assert awk_selection(f"NR=={long}") is not None
     for command in ("head -² a", "head -n ² a", "tail -c ٣ a", f"head -{long} a"):
         (one,) = read_shell(command)
-        assert end_range(one, tail=False)
+        assert end_range(one)
 
 
 @pytest.mark.parametrize("first", [2**40, 3_000_000_000, -4, 0])

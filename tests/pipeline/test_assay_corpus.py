@@ -3,7 +3,7 @@
 import pytest
 
 from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.pipeline.construction.assay import assay, pooled
+from skilljuror.pipeline.construction.assay import AssaySettings, assay, pooled
 from skilljuror.pipeline.construction.build import build_source
 from tests.support.bundle_corpus import TRAPS, write
 from tests.support.rich_bundle import RICH
@@ -29,7 +29,7 @@ def reports(tmp_path_factory):
     found = {}
     for name in TRAPS:
         build_source(write(name, folder), folder / "builds" / name)
-        found[name] = assay(folder / "builds" / name, sites=sites(name))
+        found[name] = assay(folder / "builds" / name, AssaySettings(sites=sites(name)))
     return found
 
 

@@ -20,10 +20,10 @@ from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.judging import judge_study
 from skilljuror.queries.run import run
-from tests.pipeline.test_ingest import READ, tables
-from tests.pipeline.test_run import make_study
 from tests.support.cli_process import call, complaint
+from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
+from tests.support.small_studies import make_study
 
 CLAUDE = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 

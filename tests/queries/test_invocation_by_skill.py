@@ -137,7 +137,9 @@ def made_up(folder):
     return path
 
 
-@pytest.fixture(scope="module", params=["made-up", "goldens", "corpus"])
+@pytest.fixture(
+    scope="module", params=["made-up", "goldens", pytest.param("corpus", marks=pytest.mark.shared)]
+)
 def database(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("invoked")
     if request.param == "made-up":

@@ -123,5 +123,6 @@ def _fits(shown: str, printed: str) -> bool:
         r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()).replace("…", ".*") + r"\n"
         for line in shown.strip("\n").splitlines()
     )
-    plain = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+    lines = "\n".join(line.rstrip() for line in printed.splitlines())
+    plain = "".join(f"{line}\n" for line in lines.strip("\n").splitlines())
     return re.fullmatch(pattern, plain) is not None

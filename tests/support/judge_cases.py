@@ -2,9 +2,17 @@
 
 from typing import Any
 
+import yaml
+
+from skilljuror.files import data_dir
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 
+CASES: dict[str, dict[str, Any]] = {
+    case["id"]: case
+    for case in yaml.safe_load((data_dir("rubrics") / "eru.yaml").read_bytes())["boundary_cases"]
+}
+"""Id -> a short run with the verdicts it must get."""
 ACCESSES = ("read", "list", "search", "activate", "exec", "import")
 
 

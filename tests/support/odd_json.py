@@ -1,4 +1,4 @@
-"""JSON with values of wrong types in places."""
+"""JSON as no program writes it: members and items replaced by values of other types."""
 
 DEEP: list[object] = []
 for _ in range(400):
@@ -9,12 +9,12 @@ ODD: list[object] = [None, True, -1, 1e300, 10**30, "", "x", "\ud800", [], {}, [
 """Values of wrong types, and commands that no shell runs."""
 
 
-def with_odd_values(value, chance):
-    """A JSON value with some values in it replaced by odd ones, by chance."""
+def spoil(value, chance):
+    """A value in which about one part in 25, chosen by `chance`, is an odd one."""
     if chance.random() < 0.04:
         return chance.choice(ODD)
     if isinstance(value, dict):
-        return {key: with_odd_values(item, chance) for key, item in value.items()}
+        return {key: spoil(item, chance) for key, item in value.items()}
     if isinstance(value, list):
-        return [with_odd_values(item, chance) for item in value]
+        return [spoil(item, chance) for item in value]
     return value

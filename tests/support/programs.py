@@ -1,6 +1,8 @@
-"""Plugins of another package for the tests of running, named in study files as module:attribute."""
+"""Plugins of another package, named in study files as module:attribute, and work for worker processes."""
 
 import os
+import time
+from pathlib import Path
 from typing import ClassVar
 
 from skilljuror.errors import HarnessError
@@ -18,8 +20,6 @@ def shell(options, model):
 
 class Faulty:
     """The local harness, except that the trials of one condition end as an option says."""
-
-    needs_container: ClassVar[bool] = False
 
     def __init__(self, options):
         self.fault = options["fault"]
@@ -53,3 +53,12 @@ class Grumpy:
     def check(self, parent, variant, kind, policy):
         finding = Finding(rule="grumpy.always", severity="info", file="brew/SKILL.md")
         return gate_result(self.name, (parent, variant), policy, [finding], {"variant": 1})
+
+
+def stay(mark: Path) -> None:
+    """Leaves a mark while it works, for longer than any test takes."""
+    mark.write_text(str(os.getpid()), encoding="utf-8")
+    try:
+        time.sleep(60)
+    finally:
+        mark.unlink()

@@ -14,10 +14,6 @@ _SED_DROP = re.compile(r"^(?:\d{1,9}|\$|/[^/]*/)(?:,(?:\d{1,9}|\$|/[^/]*/))?!?d$
 _SED_QUIT = re.compile(r"^(\d{1,9})q$")
 _AWK_RANGE = re.compile(r"F?NR\s*==\s*(\d{1,9})\s*,\s*F?NR\s*==\s*(\d{1,9})")
 _AWK_ALL = re.compile(r"\{\s*(?:print|printf\b[^{}]*\$0[^{}]*|print\b[^{}]*\$0)\s*;?\s*\}\Z")
-_AWK_REST = re.compile(r"\}\s*(?:1|\{\s*print(?:\s+\$0)?\s*;?\s*\})\Z")
-"""After its other rules, a program that prints every line."""
-_AWK_EXIT = re.compile(r"F?NR\s*(>=|==|>)\s*(\d{1,9})\s*\{\s*exit;?\s*\}\s*;?")
-"""A rule that ends the program at a line."""
 _AWK_BOUND = re.compile(r"F?NR\s*(>=|<=|==|>|<)\s*(\d{1,9})")
 
 
@@ -91,15 +87,6 @@ class LineSelection(Struct, frozen=True, gc=False):
             kept.append((start + first - 1, stop))
         return replace(self, ranges=tuple(kept))
 
-    def until(self, line: int) -> "LineSelection":
-        """What of this selection stands in the first `line` lines of the file."""
-        ranges = tuple(
-            (first, line if last is None else min(last, line))
-            for first, last in self.ranges
-            if first <= line
-        )
-        return replace(self, ranges=ranges)
-
     def narrowed(self, outer: "LineSelection") -> "LineSelection":
         """What is left of this selection where a later program shows only `outer` of it."""
         if outer.by_content:
@@ -142,27 +129,15 @@ def _line_range(first: str, last: str) -> LineRange:
 
 def awk_selection(script: str) -> LineSelection:
     """The lines an `awk` program shows, as far as line numbers say it."""
-    script = script.strip()
-    ends = _AWK_EXIT.search(script[:2000])
-    if ends is None:
-        return _awk_selection(script)
-    selection = _awk_selection(
-        f"{script[: ends.start()]} {script[ends.end() :]}".strip(" ;") or "1"
-    )
-    last = int(ends[2]) + (ends[1] == ">") - bool(script[ends.end() :])
-    return selection.within(((1, last),)) if selection.whole else selection.until(last)
-
-
-def _awk_selection(script: str) -> LineSelection:
-    if _AWK_REST.search(script[:2000]) and "next" not in script and "exit" not in script:
+    script = script.strip()[:2000]
+    if script in {"1", "//"} or _AWK_ALL.match(script):
         return WHOLE_FILE
-    ranged = _AWK_RANGE.search(script)
-    if ranged:
+    several = script.count("{") > 1 or ("}" in script and not script.endswith("}"))
+    bounds = [] if several or "exit" in script else _AWK_BOUND.findall(script)
+    if ranged := _AWK_RANGE.search(script):
         return LineSelection(ranges=((int(ranged[1]), int(ranged[2])),))
-    bounds = _AWK_BOUND.findall(script[:2000])
     if not bounds:
-        whole = script.strip() in {"1", "//"} or _AWK_ALL.match(script.strip()[:2000])
-        return WHOLE_FILE if whole else LineSelection(by_content=True)
+        return LineSelection(by_content=True)
     first, last = 1, None
     for operator, number in bounds:
         value = int(number)

@@ -61,11 +61,6 @@ NON_READERS = frozenset(
      "test", "[", "[[", "history", "man", "id", "whoami", "date", "cmp", "tee", "hash", "type", "command", "tmutil"}
 )  # fmt: skip
 """Programs whose operands are no access to what a bundle says."""
-FILTERS = frozenset(
-    {"cat", "less", "more", "sort", "uniq", "cut", "tr", "column", "fold", "tee", "nl", "tac", "rev",
-     "expand", "iconv", "fmt", "jq", "yq", "paste", "strings", "pr", "bat", "batcat", "glow"}
-)  # fmt: skip
-PASS_THROUGH = frozenset({"cat", "less", "more", "tee", "nl", "bat", "batcat", "fold", "expand"})
 NO_OUTPUT = frozenset(
     {"cd", "pushd", "popd", "export", "mkdir", "rmdir", "chmod", "chown", "cp", "mv", "rm", "touch", "ln",
      "set", "unset", "alias", "sleep", "true", "false", "exit", "return", "read", "test", "[", "[[", "trap",

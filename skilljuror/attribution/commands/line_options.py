@@ -9,9 +9,9 @@ from skilljuror.attribution.accesses.line_selection import (
     awk_selection,
     sed_selection,
 )
-from skilljuror.attribution.accesses.programs import WHOLE_READERS
+from skilljuror.attribution.accesses.programs import PARTIAL_READERS, WHOLE_READERS
+from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.simple_command import Command
 
 _ENDS_IN_E = re.compile(r"-(?:-expression|[nErsuz]*e)\Z")
 
@@ -56,16 +56,17 @@ def _number(text: str | None) -> int | None:
 
 
 def whole_range(command: Command) -> Range:
-    """`cat`, `less`, `bat -r 5:9` and the like."""
-    files = operands_of(command, WHOLE_READERS[command.name])
-    span = option_of(command, "-r", "--line-range") if command.name.startswith("bat") else None
-    if span is None or ":" not in span:
-        return files, WHOLE_FILE
-    first, _, last = span.partition(":")
-    return files, LineSelection(ranges=((_number(first) or 1, _number(last)),))
+    """`cat`, `less` and the like."""
+    return operands_of(command, WHOLE_READERS[command.name]), WHOLE_FILE
 
 
-def end_range(command: Command, *, tail: bool) -> Range:
+def partial_range(command: Command) -> Range:
+    """`sort`, `jq` and the like, which print a part or a form of a file."""
+    valued, skip = PARTIAL_READERS[command.name]
+    return operands_of(command, valued)[skip:], WHOLE_FILE.filtered()
+
+
+def end_range(command: Command) -> Range:
     """`head` and `tail`."""
     words = [word.text for word in command.arguments]
     short = next(
@@ -76,21 +77,27 @@ def end_range(command: Command, *, tail: bool) -> Range:
         ),
         None,
     )
-    asked = short or option_of(command, "-n", "--lines")
+    asked = short or option_of(command, "-n", "--lines") or "10"
     files = operands_of(command, _COUNTS)
-    if tail and files and files[0].text.startswith("+"):
+    if command.name == "head":
+        return files, _head_selection(command, asked)
+    if files and files[0].text.startswith("+"):
         asked, files = files[0].text, files[1:]
-    return files, _end_selection(command, asked, tail=tail)
+    return files, _tail_selection(command, asked)
 
 
-def _end_selection(command: Command, asked: str | None, *, tail: bool) -> LineSelection:
+def _head_selection(command: Command, asked: str) -> LineSelection:
     if option_of(command, "-c", "--bytes") is not None:
-        return LineSelection(cut=True) if not tail else LineSelection(by_content=True)
-    text = asked or "10"
-    count = _number(text.lstrip("+-")) or 0
-    if not tail:
-        return WHOLE_FILE.head(-count if text.startswith("-") else count)
-    return WHOLE_FILE.since(max(count, 1)) if text.startswith("+") else WHOLE_FILE.tail(count)
+        return LineSelection(cut=True)
+    count = _number(asked.lstrip("+-")) or 0
+    return WHOLE_FILE.head(-count if asked.startswith("-") else count)
+
+
+def _tail_selection(command: Command, asked: str) -> LineSelection:
+    if option_of(command, "-c", "--bytes") is not None:
+        return LineSelection(by_content=True)
+    count = _number(asked.lstrip("+-")) or 0
+    return WHOLE_FILE.since(max(count, 1)) if asked.startswith("+") else WHOLE_FILE.tail(count)
 
 
 def sed_range(command: Command) -> tuple[list[Word], LineSelection | None]:

@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from skilljuror.attribution.accesses.file_access import FILTERED, OTHER_OUTPUT, UNCERTAIN, Access
 from skilljuror.attribution.accesses.line_selection import WHOLE_FILE, LineSelection
 from skilljuror.attribution.accesses.programs import (
-    FILTERS,
     METADATA_PROGRAMS,
     NO_OUTPUT,
     NON_READERS,
     PARTIAL_READERS,
-    PASS_THROUGH,
     WHOLE_READERS,
 )
 from skilljuror.attribution.commands.apply_patch import patch_accesses
@@ -30,22 +28,24 @@ from skilljuror.attribution.commands.interpreters import (
     reads_input,
 )
 from skilljuror.attribution.commands.line_options import (
+    Range,
     awk_range,
     content_range,
     end_range,
     operands_of,
     option_of,
+    partial_range,
     sed_range,
     whole_range,
 )
 from skilljuror.attribution.commands.search import is_search, searches
 from skilljuror.attribution.paths import expand_home, join, name_of
+from skilljuror.attribution.shell.command import Command, Redirect
 from skilljuror.attribution.shell.expansion import Word
 from skilljuror.attribution.shell.printed_text import printed_text
-from skilljuror.attribution.shell.simple_command import Command, Redirect
 from skilljuror.models.events import EventKind
 
-_SCREENS = frozenset({"/dev/stderr", "/dev/stdout", "/dev/tty"})
+_STDIN = frozenset({"-", "/dev/stdin"})
 
 
 class Pipeline(Struct):
@@ -72,9 +72,10 @@ class Pipeline(Struct):
         return found
 
     def _step(self, command: Command) -> None:
-        handler = _HANDLERS.get(command.name)
-        if handler:
-            handler(self, command)
+        if command.name in _READERS:
+            self.read(command, *_READERS[command.name](command))
+        elif command.name in _HANDLERS:
+            _HANDLERS[command.name](self, command)
         elif is_search(command):
             self._search(command)
         elif is_interpreter(command):
@@ -103,17 +104,17 @@ class Pipeline(Struct):
 
     def read(self, command: Command, files: Iterable[Word], selection: LineSelection) -> None:
         """Print files, or narrow down what comes in when there are none."""
-        operands = [word for word in files if word.text not in {"-", "/dev/stdin"}]
-        operands.extend(r.target for r in command.redirects if r.op == "<")
-        if operands:
+        operands = [*files, *(r.target for r in command.redirects if r.op == "<")]
+        named = [word for word in operands if word.text not in _STDIN]
+        if named and len(named) == len(operands):
             self.hide()
-            self.stream = [
-                self.access(command, word, "read", selection=selection) for word in operands
-            ]
-        elif not selection.whole:
+        if not selection.whole:
             self.stream = [
                 replace(one, selection=one.selection.narrowed(selection)) for one in self.stream
             ]
+        self.stream.extend(
+            self.access(command, word, "read", selection=selection) for word in named
+        )
 
     def hide(self) -> None:
         """What flows in goes no further."""
@@ -122,6 +123,7 @@ class Pipeline(Struct):
 
     def _search(self, command: Command) -> None:
         files, names = searches(command, piped=self.piped)
+        files = [word for word in files if word.text not in _STDIN]
         if names:
             self.hide()
             self.done.extend(self.access(command, word, "list") for word in files)
@@ -147,7 +149,7 @@ class Pipeline(Struct):
             return
         self.hide()
         if command.heredoc is None and self.fed is not None:
-            body = Redirect("<<", Word(""), body=self.fed)
+            body = Redirect("<<", Word(self.fed))
             command = replace(command, redirects=(*command.redirects, body))
         ran = interpret(command, self.home)
         if not ran and reads_input(command):
@@ -158,7 +160,7 @@ class Pipeline(Struct):
             ran = [replace(one, kind="exec", selection=WHOLE_FILE) for one in fed]
             self.done = [one for one in self.done if one.path not in {f.path for f in fed}]
         ran = [replace(one, shown=one.shown and not command.captured) for one in ran]
-        self._pass_on(ran, piped=command.ended_by in {"|", "|&"})
+        self._pass_on(ran, piped=command.piped)
 
     def _pass_on(self, ran: Iterable[Access], *, piped: bool) -> None:
         """What code prints of files flows on, as what it runs prints."""
@@ -203,37 +205,27 @@ class Pipeline(Struct):
                 )
 
     def _redirects(self, command: Command) -> None:
-        source = next((one for one in self.stream if one.kind == "read"), None)
-        if any(map(_leaves_the_screen, command.redirects)):
+        source = next((one.path for one in self.stream if one.kind == "read"), None)
+        if any(redirect.to_file for redirect in command.redirects):
             self.hide()
             self.done = [replace(one, shown=one.shown and one.kind != "exec") for one in self.done]
         written = command.heredoc
         if written is None and command.name in {"echo", "printf"}:
             written = printed_text(command)
-        opens = not is_interpreter(command) and command.name not in FILTERS | METADATA_PROGRAMS
+        opens = command.name not in _TAKE_INPUT and not is_interpreter(command)
         for redirect in command.redirects:
             word = redirect.target
-            if _leaves_the_screen(redirect):
+            if redirect.to_file:
                 if word.text != "/dev/null":
                     kind: EventKind = "edit" if ">>" in redirect.op else "write"
-                    copy = self.access(command, word, kind, written=written)
-                    self.done.append(_copied(copy, source))
+                    self.done.append(
+                        self.access(command, word, kind, written=written, source=source)
+                    )
                 source = None
             elif redirect.op == "<" and opens:
                 self.done.append(
                     self.access(command, word, "read", shown=False, bundle_files_only=True)
                 )
-
-
-def _copied(written: Access, source: Access | None) -> Access:
-    """What is written of a file: all of it, or the lines that were asked for."""
-    return replace(written, source=source.path, selection=source.selection) if source else written
-
-
-def _leaves_the_screen(redirect: Redirect) -> bool:
-    """Whether standard output goes into a file."""
-    target = redirect.target.text
-    return redirect.output and not target.isdigit() and target not in _SCREENS
 
 
 def _unseen(access: Access) -> Access:
@@ -249,18 +241,6 @@ def _may_print(command: Command) -> bool:
     return not (quiet or echoed or any(one.output for one in command.redirects))
 
 
-def _whole(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *whole_range(command))
-
-
-def _head(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *end_range(command, tail=False))
-
-
-def _tail(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *end_range(command, tail=True))
-
-
 def _sed(pipeline: Pipeline, command: Command) -> None:
     files, selection = sed_range(command)
     if selection is None:
@@ -269,36 +249,13 @@ def _sed(pipeline: Pipeline, command: Command) -> None:
         pipeline.read(command, files, selection)
 
 
-def _awk(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *awk_range(command))
-
-
-def _content(pipeline: Pipeline, command: Command) -> None:
-    pipeline.read(command, *content_range(command))
-
-
-def _make(pipeline: Pipeline, command: Command) -> None:
-    """`make` runs a file of rules."""
-    folder, file = option_of(command, "-C"), option_of(command, "-f")
-    rules = f"{folder}/{file or 'Makefile'}" if folder else file or "Makefile"
-    pipeline.hide()
-    pipeline.done.append(pipeline.access(command, Word(rules), "exec"))
-
-
-def _picker(pipeline: Pipeline, command: Command) -> None:
-    valued, skip = PARTIAL_READERS[command.name]
-    files = operands_of(command, valued)[skip:]
-    pipeline.read(
-        command, files, WHOLE_FILE if command.name in PASS_THROUGH else WHOLE_FILE.filtered()
-    )
-
-
 def _tee(pipeline: Pipeline, command: Command) -> None:
     kind: EventKind = "edit" if option_of(command, "-a", "--append") is not None else "write"
-    source = next((one for one in pipeline.stream if one.kind == "read"), None)
-    for word in operands_of(command, frozenset()):
-        written = pipeline.access(command, word, kind, written=command.heredoc)
-        pipeline.done.append(_copied(written, source))
+    source = next((one.path for one in pipeline.stream if one.kind == "read"), None)
+    pipeline.done.extend(
+        pipeline.access(command, word, kind, written=command.heredoc, source=source)
+        for word in operands_of(command, frozenset())
+    )
 
 
 def _copy(pipeline: Pipeline, command: Command) -> None:
@@ -331,7 +288,6 @@ def _remove(pipeline: Pipeline, command: Command) -> None:
     pipeline.done.extend(
         pipeline.access(command, word, "edit", note="removed")
         for word in operands_of(command, frozenset())
-        if command.name in {"rm", "unlink"}
     )
 
 
@@ -361,32 +317,24 @@ def _echo(pipeline: Pipeline, command: Command) -> None:
         pipeline.done.append(mark)
 
 
-_Handler = Callable[[Pipeline, Command], None]
-_HANDLERS: dict[str, _Handler] = {
-    **dict.fromkeys(WHOLE_READERS, _whole),
-    **dict.fromkeys(PARTIAL_READERS, _picker),
-    "head": _head,
-    "tail": _tail,
-    "sed": _sed,
-    "gsed": _sed,
-    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), _content),
-    **dict.fromkeys(("make", "gmake"), _make),
-    "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
+_READERS: dict[str, Callable[[Command], Range]] = {
+    **dict.fromkeys(WHOLE_READERS, whole_range),
+    **dict.fromkeys(PARTIAL_READERS, partial_range),
+    **dict.fromkeys(("awk", "gawk", "mawk"), awk_range),
+    **dict.fromkeys(("Get-Content", "gc", "Select-Object"), content_range),
+    **dict.fromkeys(("head", "tail"), end_range),
+}
+"""Programs that print files or what flows in: which of them, and which of their lines."""
+_TAKE_INPUT = METADATA_PROGRAMS | {*_READERS, "sed", "gsed", "tee"}
+_HANDLERS: dict[str, Callable[[Pipeline, Command], None]] = {
+    **dict.fromkeys(("sed", "gsed"), _sed),
+    **dict.fromkeys(("cp", "mv", "install", "rsync"), _copy),
+    **dict.fromkeys(("rm", "unlink"), _remove),
+    **dict.fromkeys(("apply_patch", "applypatch"), _patch),
+    **dict.fromkeys(("echo", "printf"), _echo),
     "tee": _tee,
-    "cp": _copy,
-    "mv": _copy,
-    "install": _copy,
-    "rsync": _copy,
     "ln": _link,
-    "rm": _remove,
-    "unlink": _remove,
     "git": _git,
-    "apply_patch": _patch,
-    "applypatch": _patch,
-    "echo": _echo,
-    "printf": _echo,
 }
 
 

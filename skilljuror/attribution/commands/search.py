@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
+from skilljuror.attribution.shell.command import Command
 from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.simple_command import Command
 
 _PROGRAMS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ggrep", "ugrep"})
 _VALUED = frozenset(

@@ -47,11 +47,13 @@ def search_events(
     analysed: AnalysedCall, run: RunContext, output: CallOutput
 ) -> Iterator[tuple[ResolvedAccess, ResourceLocation, ReadEvidence]]:
     """(search, file, what was shown) of every file whose lines a search in a bundle printed."""
-    searches = [one for one in analysed.resolved_accesses if one.access.kind == "search"]
+    searches = [
+        resolved for resolved in analysed.resolved_accesses if resolved.access.kind == "search"
+    ]
     if not searches or not output.text.strip():
         return
     printed = _printed_lines(analysed, run, output)
-    for search in (one for one in searches if one.access.shown):
+    for search in (search for search in searches if search.access.shown):
         for key in _files_searched(search, printed):
             lines = printed.pop(key)
             yield search, lines.location, lines.evidence()
@@ -107,7 +109,9 @@ class _OutputReader:
     def __init__(self, analysed: AnalysedCall, run: RunContext) -> None:
         self.run = run
         self.base = analysed.call.workdir or run.cwd
-        self.folders = sorted({one.path for one in analysed.accesses if one.kind == "search"})
+        self.folders = sorted({
+            access.path for access in analysed.accesses if access.kind == "search"
+        })
         self.inside = any(
             run.catalog.locate(f"{folder}/x") for folder in (self.base or "", *self.folders)
         )

@@ -156,8 +156,8 @@ def _by_separators(
     segments: Segments = {}
     for (first, start), (last, end) in pairwise(bounds):
         between = accesses[first + 1 : last]
-        printing = [one for one in between if _prints(one) and one.note != UNCERTAIN]
-        owners = [read for read in reads if any(read.access is one for one in printing)]
+        printing = [access for access in between if _prints(access) and access.note != UNCERTAIN]
+        owners = [read for read in reads if any(read.access is access for access in printing)]
         if len(owners) == 1 and len(printing) == 1:
             segments[owners[0].order] = lines[start + 1 : end]
     return segments

@@ -108,7 +108,7 @@ class Printed(Struct):
         given: list[ast.AST] = [*node.args, *(keyword.value for keyword in node.keywords)]
         if isinstance(node.func, ast.Attribute):
             given.append(node.func.value)
-        carried = _most(self._carried(one, depth + 1) for one in given)
+        carried = _most(self._carried(argument, depth + 1) for argument in given)
         return carried if name in _GIVE_ALL else _part(carried)
 
 
@@ -145,7 +145,7 @@ def _bindings(node: ast.stmt) -> Iterator[tuple[ast.AST, ast.AST | None]]:
         yield node.target, node.value
     elif isinstance(node, ast.With):
         yield from (
-            (one.optional_vars, one.context_expr) for one in node.items if one.optional_vars
+            (item.optional_vars, item.context_expr) for item in node.items if item.optional_vars
         )
     elif isinstance(node, ast.For):
         yield node.target, node.iter
@@ -155,10 +155,10 @@ def _calls(node: ast.stmt) -> Iterator[ast.Call]:
     """The calls of a statement, those of blocks inside it left out."""
     waiting: list[ast.AST] = [node]
     while waiting:
-        one = waiting.pop()
-        waiting.extend(c for c in ast.iter_child_nodes(one) if not isinstance(c, ast.stmt))
-        if isinstance(one, ast.Call):
-            yield one
+        inner = waiting.pop()
+        waiting.extend(c for c in ast.iter_child_nodes(inner) if not isinstance(c, ast.stmt))
+        if isinstance(inner, ast.Call):
+            yield inner
 
 
 def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:

@@ -187,7 +187,9 @@ def _as_printed(access: Access, portions: Mapping[str, set[str]]) -> Access:
 def accesses_of_script(code: str, path: str, home: str | None) -> list[Access]:
     """What a script written to `path` loads, opens or runs when it is run."""
     return [
-        one for one in python_accesses(code, folder_of(path) or None, home) if one.kind != "write"
+        access
+        for access in python_accesses(code, folder_of(path) or None, home)
+        if access.kind != "write"
     ]
 
 

@@ -56,7 +56,7 @@ class PathValues(Struct):
             return _glued(pieces) if isinstance(node.op, ast.Add) else None
         if isinstance(node, ast.JoinedStr):
             values = [getattr(part, "value", None) for part in node.values]
-            return _glued([one if isinstance(one, str) else self.of(one, depth + 1) for one in values])  # fmt: skip
+            return _glued([v if isinstance(v, str) else self.of(v, depth + 1) for v in values])
         return self._call(node, depth) if isinstance(node, ast.Call) else None
 
     def _call(self, node: ast.Call, depth: int) -> str | None:

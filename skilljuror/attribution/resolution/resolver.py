@@ -10,8 +10,7 @@ from skilljuror.attribution.accesses.file_access import UNCERTAIN, Access
 from skilljuror.attribution.accesses.line_selection import LineSelection
 from skilljuror.attribution.commands.apply_patch import patch_accesses
 from skilljuror.attribution.commands.pipeline import command_accesses
-from skilljuror.attribution.commands.quoted_paths import quoted_accesses
-from skilljuror.attribution.paths import expand_home, folder_of, is_glob, join, name_of
+from skilljuror.attribution.paths import expand_home, is_glob, join, name_of
 from skilljuror.attribution.python.file_accesses import accesses_of_script, python_accesses
 from skilljuror.attribution.resolution.call_normalisation import (
     classify_tool,
@@ -21,6 +20,7 @@ from skilljuror.attribution.resolution.call_normalisation import (
 from skilljuror.attribution.resolution.file_copies import FileCopies
 from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter, paths_in_headings
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
+from skilljuror.attribution.shell.expansion import Environment
 from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
@@ -84,8 +84,8 @@ class AccessResolver(Struct):
         for access in accesses:
             for location in self._locations(access, output):
                 listing = location.folder and access.kind == "read"
-                one = replace(access, kind="list") if listing else access
-                resolved.append(ResolvedAccess(one, location, len(resolved)))
+                used = replace(access, kind="list") if listing else access
+                resolved.append(ResolvedAccess(used, location, len(resolved)))
             if access.kind == "exec":
                 resolved.extend(self._run(access, len(resolved)))
             elif access.kind in {"write", "edit"}:
@@ -137,9 +137,9 @@ class AccessResolver(Struct):
 
     def _shell_accesses(self, text: str, folder: str | None) -> tuple[list[Access], str | None]:
         """What a shell text touches, and the folder where its shell ends."""
-        shell = ShellReader(folder, self.home)
-        commands = list(unwrap(shell.read(text), self.home))
-        return command_accesses(commands, self.home), shell.cwd
+        environment = Environment(folder, self.home)
+        commands = list(unwrap(ShellReader(environment).read(text), self.home))
+        return command_accesses(commands, self.home), environment.cwd
 
     def _folder(self, call: ToolCall) -> str | None:
         if call.workdir:
@@ -313,10 +313,11 @@ class AccessResolver(Struct):
             self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
             touched = self._accesses_of_script(access.written[:MAX_COMMAND], access.path)
-            places = [(one, place) for one in touched for place in self._locations(one, "")]
+            places = [(inner, place) for inner in touched for place in self._locations(inner, "")]
             if places:
                 self.scripts[access.path] = [
-                    ResolvedAccess(one, place, order) for order, (one, place) in enumerate(places)
+                    ResolvedAccess(inner, place, order)
+                    for order, (inner, place) in enumerate(places)
                 ]
 
     def _accesses_of_script(self, text: str, path: str) -> list[Access]:
@@ -325,8 +326,6 @@ class AccessResolver(Struct):
             return self._shell_accesses(text, self.cwd)[0]
         if ending == "py":
             return accesses_of_script(text, path, self.home)
-        if ending in {"js", "mjs", "cjs", "ts", "rb", "pl", "php", "R", "lua"}:
-            return quoted_accesses(text, folder_of(path) or None, self.home)
         return []
 
 

@@ -23,11 +23,11 @@ def discover_catalog(trajectory: Trajectory, manifest: SkillManifest | None) -> 
     for root in trajectory.skill_roots:
         catalog.add_root(root)
     _add_offered(catalog, trajectory)
-    told = not catalog.closed and not trajectory.traits.finds_skills
+    by_prompt = not catalog.closed and not trajectory.traits.finds_skills
     for message in trajectory.messages:
         if message.kind == "skill_body":
             _add_body(catalog, message)
-        elif told and message.agent == "main" and message.kind in {"skill_listing", "system", "prompt"}:  # fmt: skip
+        elif by_prompt and message.agent == "main" and message.kind in {"skill_listing", "system", "prompt"}:  # fmt: skip
             _add_named(catalog, message.text[:_LONGEST_MESSAGE])
     return catalog
 

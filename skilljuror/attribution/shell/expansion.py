@@ -1,22 +1,40 @@
-"""Words of a shell text after expansion: variables with several values, braces, splitting."""
+"""Expansion of words: braces, variables that may have several values, arrays, splitting."""
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, product
+from typing import Union
 
-from msgspec import Struct
+import bracex
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.shell.lexer import Part
+from skilljuror.attribution.paths import absolute, expand_home, join
+from skilljuror.attribution.shell.syntax_tree import (
+    Parameter,
+    Part,
+    Parts,
+    Substitution,
+    Text,
+)
 
 LIMIT = 64
-"""Values a word may take; more are cut off."""
-_BRACE = re.compile(r"^([^{}]{0,4096})\{([^{}]{1,4096},[^{}]{0,4096})\}(.{0,4096})$", re.DOTALL)
-_TRIM = re.compile(r"^(\w{1,100})(##?|%%?|//?)([^{}]{1,100})$")
-_SPECIAL = frozenset("*?[]#%\\")
+"""Values that the variables of a word give it; more are cut off."""
+MOST_BRACES = 1024
+"""Words that the braces of a word make, and elements of an array."""
+LONGEST = 65_536
+"""Characters of a value that a variable holds; a longer one is not known."""
+LONGEST_PATH = 4096
+"""Characters of the path of a folder, or of a word with braces, that is followed."""
+_DEEPEST_BRACES = 64
 _LONGEST_TRIMMED = 400
 """Characters of a value of which a beginning or an end is taken away."""
-_DEFAULT = re.compile(r"^(\w+|[@*])(?::?[-=](.*))?$", re.DOTALL)
+_PLACEHOLDER = re.compile("([\ue100-\uf8ff])")
+_LONGEST_PATTERN = 100
+_TRIMMING = frozenset({"#", "##", "%", "%%", "/", "//"})
+_SPECIAL = frozenset("*?[]#%\\")
 
 
 class Word(Struct, frozen=True, gc=False):
@@ -28,57 +46,185 @@ class Word(Struct, frozen=True, gc=False):
     """Holds a wildcard that the shell would expand."""
     known: bool = True
     """False when a piece could not be worked out."""
-    brace: bool = False
-    """Holds an unquoted brace."""
-
-    @staticmethod
-    def of(part: Part) -> "Word":
-        """A literal piece."""
-        bare = part.kind == "bare"
-        glob = bare and any(mark in part.text for mark in "*?[")
-        return Word(part.text, glob=glob, brace=bare and "{" in part.text)
 
 
 UNKNOWN = Word("\0", known=False)
+Value = Union[tuple[Word, ...], dict[str, Word]]  # noqa: UP007
+"""What a variable may be, all taken in turn; or an array by its keys."""
+Substitute = Callable[[Substitution], Sequence[Word]]
+"""Tells what a command substitution gives."""
 
 
-def multiply(choices: Sequence[Sequence[Word]]) -> list[Word]:
-    """Every combination of the pieces' values, at most LIMIT."""
-    words = [Word("")]
-    for values in choices:
-        words = [_glue(left, right) for left in words for right in values or [UNKNOWN]][:LIMIT]
+class Environment(Struct):
+    """The folder and the variables of a shell."""
+
+    cwd: str | None = None
+    home: str | None = None
+    variables: ChainMap[str, Value] = field(default_factory=ChainMap)
+    previous: str | None = None
+    """The folder before the last `cd`."""
+
+    def subshell(self) -> "Environment":
+        """A copy whose changes leave this one alone."""
+        return replace(self, variables=self.variables.new_child())
+
+    def enter(self, target: str) -> None:
+        """Change to a folder; "-" is the one before."""
+        if target == "-":
+            self.cwd, self.previous = self.previous, self.cwd
+            return
+        folder: str | None = expand_home(target, self.home)
+        if not folder or "\0" in folder:
+            folder = None
+        elif absolute(folder) or self.cwd:
+            folder = join(self.cwd, folder)
+        self.previous = self.cwd
+        self.cwd = folder if folder and len(folder) <= LONGEST_PATH else None
+
+    def values(self, name: str, index: str = "") -> tuple[Word, ...]:
+        """What a variable or an element of an array may be; nothing for one that is not known."""
+        if name.isdecimal() and name != "0":
+            return self.values("@")[int(name[:9]) - 1 :][:1]
+        value = self.variables.get("@" if name == "*" else name)
+        if isinstance(value, dict):
+            if index in {"@", "*"}:
+                return tuple(value.values())
+            if index[:1] == "-" and index[1:5].isdecimal():
+                index = next(iter([*value][int(index[:5]) :]), "")
+            element = value.get(index or "0")
+            return () if element is None else (element,)
+        if value is not None:
+            return value if index in {"", "0", "@", "*"} else ()
+        if name == "HOME":
+            return (Word(self.home or "~"),)
+        return (Word(self.cwd),) if name == "PWD" and self.cwd else ()
+
+    def assign(self, name: str, words: Iterable[Word]) -> None:
+        """Give a variable its values."""
+        self.variables[name] = tuple(map(_held, words))
+
+    def assign_elements(
+        self, name: str, elements: Iterable[tuple[str, Word]], *, append: bool
+    ) -> None:
+        """Give an array its elements; one without a key comes after those it has."""
+        value = self.variables.get(name, ()) if append else ()
+        known = value.items() if isinstance(value, dict) else enumerate(value)
+        array = {str(key): word for key, word in known}
+        for key, word in elements:
+            if len(array) < MOST_BRACES:
+                array[key or str(len(array))] = _held(word)
+        self.variables[name] = array
+
+
+def _held(value: Word) -> Word:
+    """What a variable keeps of a value: `a=$a$a` over and over would fill the memory."""
+    return value if len(value.text) <= LONGEST else UNKNOWN
+
+
+def expand(parts: Parts, environment: Environment, substitute: Substitute) -> list[Word]:
+    """The words that a word becomes."""
+    if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].quoted:
+        return [Word(parts[0].text)]
+    words: list[Word] = []
+    for one in _braces(parts):
+        alone = len(one) == 1
+        choices = [_values(part, environment, substitute, alone=alone) or [UNKNOWN] for part in one]
+        found = list(map(joined, islice(product(*choices), LIMIT)))
+        if one and isinstance(one[0], Text) and one[0].text[:1] == "~" and not one[0].quoted:
+            found = [replace(word, text=expand_home(word.text, environment.home)) for word in found]
+        words.extend(found)
     return words
 
 
-def _glue(left: Word, right: Word) -> Word:
-    text = right.text if right.known or right.text else "\0"
-    return Word(
-        left.text + text,
-        glob=left.glob or right.glob,
-        known=left.known and right.known,
-        brace=left.brace or right.brace,
-    )
+def joined(pieces: Sequence[Word]) -> Word:
+    """Pieces of a word put together."""
+    if len(pieces) == 1:
+        return pieces[0]
+    text = "".join([one.text for one in pieces])
+    glob, known = any(one.glob for one in pieces), all(one.known for one in pieces)
+    return Word(text, glob=glob, known=known)
 
 
-def _trimmed(text: str, known: Mapping[str, tuple[Word, ...]]) -> list[Word]:
-    """`${path%/*}`, `${path##*/}`, `${path/a/b}` of values that are known and no globs."""
-    found = _TRIM.match(text)
-    values = known.get(found[1], ()) if found else ()
-    if found is None or not values:
-        return [UNKNOWN]
-    return [_trim(word, found[2], found[3]) for word in values[:LIMIT]]
+def _braces(parts: Parts) -> list[Parts]:
+    """A word once for each of the alternatives in its braces; unknown where they are too many."""
+    if not any(isinstance(one, Text) and not one.quoted and "{" in one.text for one in parts):
+        return [parts]
+    kept: list[Part] = []
+    text = ""
+    for one in parts:
+        if isinstance(one, Text) and not one.quoted:
+            text += one.text
+        else:
+            text += chr(0xE100 + len(kept) % 6144)
+            kept.append(one)
+    if (
+        len(text) > LONGEST_PATH
+        or text.count("{") > _DEEPEST_BRACES
+        or len(_PLACEHOLDER.findall(text)) != len(kept)
+    ):
+        return [parts]
+    try:
+        words = bracex.expand(text, limit=MOST_BRACES)
+    except bracex.ExpansionLimitException:
+        return [(Parameter("", text, quoted=False),)]
+    return [
+        tuple(
+            kept[ord(piece) - 0xE100] if _PLACEHOLDER.match(piece) else Text(piece)
+            for piece in _PLACEHOLDER.split(word)
+            if piece
+        )
+        for word in words
+    ]
 
 
-def _trim(word: Word, how: str, what: str) -> Word:
-    if word.glob or not word.known or len(word.text) > _LONGEST_TRIMMED or "$" in what:
+def _values(
+    part: Part, environment: Environment, substitute: Substitute, *, alone: bool
+) -> Sequence[Word]:
+    if isinstance(part, Text):
+        glob = not part.quoted and any(mark in part.text for mark in "*?[")
+        return [Word(part.text, glob=glob)]
+    if isinstance(part, Substitution):
+        words = substitute(part)
+        several = part.quoted and len(words) > 1 and not any(one.glob for one in words)
+        return [replace(words[0], text=" ".join([one.text for one in words]))] if several else words
+    words = _parameter(part, environment, substitute)
+    if alone and not part.quoted:
+        return [replace(one, text=text) for one in words for text in one.text.split() or [""]][
+            :LIMIT
+        ]
+    return words[:LIMIT]
+
+
+def _parameter(part: Parameter, environment: Environment, substitute: Substitute) -> Sequence[Word]:
+    index = _text(expand(part.index, environment, substitute)) if part.index else ""
+    values = environment.values(part.name, index)
+    operator = part.operator
+    if not operator or operator in {":?", "?"}:
+        return values
+    operand = expand(part.operand, environment, substitute)
+    if operator[-1] in "-=+":
+        return operand if bool(values) is (operator[-1] == "+") else values
+    if operator not in _TRIMMING or part.source.startswith("${#"):
+        return []
+    return [_trimmed(one, operator, _text(operand)) for one in values[:LIMIT]]
+
+
+def _text(words: Sequence[Word]) -> str:
+    """The text of a word that must be one."""
+    return words[0].text if len(words) == 1 and words[0].known else "\0"
+
+
+def _trimmed(word: Word, how: str, what: str) -> Word:
+    """`${path%/*}`, `${path##*/}`, `${path/a/b}` of a value that is known and no glob."""
+    readable = word.known and not word.glob and len(word.text) <= _LONGEST_TRIMMED
+    if not readable or not 0 < len(what) <= _LONGEST_PATTERN or "\0" in what:
         return UNKNOWN
-    text = word.text
-    if how in {"/", "//"}:
-        old, _, new = what.partition("/")
-        plain = bool(old) and not set(old) & _SPECIAL
-        times = 1 if how == "/" else -1
-        return replace(word, text=text.replace(old, new, times)) if plain else UNKNOWN
-    return replace(word, text=_without(text, how, what))
+    if how[0] != "/":
+        return replace(word, text=_without(word.text, how, what))
+    old, _, new = what.partition("/")
+    if not old or set(old) & _SPECIAL:
+        return UNKNOWN
+    return replace(word, text=word.text.replace(old, new, 1 if how == "/" else -1))
 
 
 def _without(text: str, how: str, pattern: str) -> str:
@@ -91,32 +237,3 @@ def _without(text: str, how: str, pattern: str) -> str:
         if how[0] == "%" and fits(text[len(text) - size :]):
             return text[: len(text) - size]
     return text
-
-
-def braces(word: Word) -> list[Word]:
-    """`a/{b,c}.md` as two words; one level, at most LIMIT."""
-    if not word.brace:
-        return [word]
-    found = _BRACE.match(word.text)
-    if not found:
-        return [word]
-    head, inside, tail = found.groups()
-    pieces = inside.split(",")[:LIMIT]
-    more = "{" in tail
-    words = [replace(word, text=f"{head}{piece}{tail}", brace=more) for piece in pieces]
-    return [piece for one in words for piece in braces(one)][:LIMIT] if more else words
-
-
-def expand(part: Part, known: Mapping[str, tuple[Word, ...]], *, split: bool) -> list[Word]:
-    """The values of a variable; `split` breaks an unquoted one at white space."""
-    found = _DEFAULT.match(part.text)
-    if not found:
-        return _trimmed(part.text, known)
-    values = known.get(found[1], ())
-    if not values and found[2] is not None:
-        values = (Word(found[2]),)
-    if not values:
-        return [UNKNOWN]
-    if not split:
-        return list(values[:LIMIT])
-    return [replace(v, text=piece) for v in values for piece in v.text.split() or [""]][:LIMIT]

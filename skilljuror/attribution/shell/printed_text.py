@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from skilljuror.attribution.shell.simple_command import Command
+from skilljuror.attribution.shell.command import Command
 
 _UNKNOWN = "\0"
 _DIRECTIVE = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?[sdiqb]|%%")

@@ -6,8 +6,8 @@ from itertools import islice, pairwise, takewhile
 from msgspec.structs import replace
 
 from skilljuror.attribution.paths import folder_of, join
-from skilljuror.attribution.shell.expansion import LIMIT, Word
-from skilljuror.attribution.shell.simple_command import Command
+from skilljuror.attribution.shell.command import Command
+from skilljuror.attribution.shell.expansion import LIMIT, UNKNOWN, Word
 
 REACH = 64
 """Commands before a reader of names among which their producer is looked for."""
@@ -16,14 +16,10 @@ _SORTERS = frozenset({"sort", "uniq", "cat", "tr"})
 _CHOOSERS = frozenset({"head", "tail", "grep", "egrep", "rg", "shuf"})
 """Programs that let some of them through."""
 _SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
-_PLAIN = frozenset(
-    {"-name", "-iname", "-path", "-type", "-maxdepth", "-print", "-print0", "-o", "-or", "-L", "-H", "-P"}
-)  # fmt: skip
+_PLAIN = frozenset({"-name", "-path", "-type", "-print", "-print0", "-o", "-or", "-L", "-H", "-P"})
 """Options of `find` that the globs take account of; any other one chooses among the files."""
 _MOST = 16
 """Globs that stand for what one `find` lists."""
-_DEEPEST = 4
-"""Depth of a `find` that is written out folder by folder."""
 
 
 def produced(before: Sequence[Command], pipeline: int) -> tuple[Word, ...]:
@@ -31,7 +27,7 @@ def produced(before: Sequence[Command], pipeline: int) -> tuple[Word, ...]:
     are meant is not known where a program between chooses some."""
     chosen = False
     for one in islice(reversed(before), REACH):
-        if one.pipeline != pipeline:
+        if pipeline not in {one.pipeline, one.feeds}:
             continue
         found = listing(one)
         if found:
@@ -91,38 +87,15 @@ def _found(command: Command) -> tuple[Word, ...]:
     words = [word.text for word in command.arguments]
     folders = list(takewhile(lambda text: text[:1] not in {"-", "(", "!"}, words)) or ["."]
     options = {text for text in words if text[:1] == "-" and text[1:2].isalpha()}
-    names = _names(words)
+    names = [
+        value
+        for before, (key, value) in zip(["", *words], pairwise(words), strict=False)
+        if key in {"-name", "-path"} and before not in {"!", "-not"}
+    ]
     sure = options <= _PLAIN and "!" not in words
     sure = sure and (len(names) < 2 or not {"-o", "-or"}.isdisjoint(options))
-    depth = next((value for key, value in pairwise(words) if key == "-maxdepth"), "")
-    patterns = [below + name for name in names or [""] for below in _below(depth, name)]
-    found = [
-        f"{folder}/{pattern}" if folder else pattern for folder in folders for pattern in patterns
-    ]
-    return tuple([Word(join(command.cwd, one), glob=True, known=sure) for one in found[:_MOST]])
-
-
-def _names(words: Sequence[str]) -> list[str]:
-    """Patterns that `find` is given, those it leaves out left out."""
-    return [
-        _any_case(value) if key == "-iname" else value
-        for before, (key, value) in zip(["", *words], pairwise(words), strict=False)
-        if key in {"-name", "-iname", "-path"} and before not in {"!", "-not"}
-    ]
-
-
-def _below(depth: str, name: str) -> list[str]:
-    """What stands between the folder and a name: folders without number, or as many as asked."""
-    if depth.isdecimal() and 0 < int(depth[:9]) <= _DEEPEST:
-        return ["*/" * count + ("" if name else "*") for count in range(int(depth[:9]))]
-    return ["**/" if name else "**"]
-
-
-def _any_case(pattern: str) -> str:
-    """A pattern that fits a name in any case."""
-    if "[" in pattern:
-        return pattern
-    return "".join(f"[{one.lower()}{one.upper()}]" if one.isalpha() else one for one in pattern)
+    globs = [f"{folder}/**/{name}".rstrip("/") for folder in folders for name in names or [""]]
+    return tuple([Word(join(command.cwd, one), glob=True, known=sure) for one in globs[:_MOST]])
 
 
 def output_words(commands: Sequence[Command], cwd: str | None) -> tuple[Word, ...]:
@@ -134,7 +107,7 @@ def output_words(commands: Sequence[Command], cwd: str | None) -> tuple[Word, ..
         listed = listing(commands[0]) if commands[-1].pipeline == commands[0].pipeline else ()
         chosen = any(one.name in _CHOOSERS for one in commands[1:])
         found = _chosen(listed) if chosen else listed
-    return found or (Word("", known=False),)
+    return found or (UNKNOWN,)
 
 
 def _output(command: Command, cwd: str | None) -> tuple[Word, ...]:

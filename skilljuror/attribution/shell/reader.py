@@ -1,325 +1,305 @@
-"""A small tolerant reader of shell text: simple commands, where they run, what they are fed.
+"""From a shell text to its simple commands in order, where they run and what they are fed.
 
-It knows what decides which file a command touches: quoting, variables set in the text,
-`cd`, sub-shells, `for` loops (a variable with several values), here-documents, pipelines and
-redirections. It never runs anything and never raises.
+Follows what decides which file a command touches: quoting, variables, `cd`, sub-shells, loops,
+functions, here-documents, pipelines, substitutions and redirections. Conditions are not decided:
+every branch is read. Nothing is run, and nothing raises.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from skilljuror.attribution.paths import absolute, expand_home, join
-from skilljuror.attribution.shell.command_spans import (
-    OPENERS,
-    Span,
-    end_of_loop,
-    keyword,
-    plain,
-    spans_of,
-)
-from skilljuror.attribution.shell.expansion import UNKNOWN, Word, braces, expand, multiply
-from skilljuror.attribution.shell.lexer import REDIRECTS, Part, Token, tokens_of
+from skilljuror.attribution.shell.command import Command, Redirect
+from skilljuror.attribution.shell.expansion import UNKNOWN, Environment, Word, expand, joined
 from skilljuror.attribution.shell.produced_paths import output_words, produced
-from skilljuror.attribution.shell.simple_command import Command, Redirect
+from skilljuror.attribution.shell.syntax_tree import (
+    Assignment,
+    Compound,
+    Parameter,
+    Part,
+    Parts,
+    Pipeline,
+    Redirection,
+    Script,
+    SimpleCommand,
+    Substitution,
+    Text,
+    parse,
+)
 
 DEPTH = 6
-"""Shells inside shells that are followed."""
-_MOST_EXPORTED = 64
-"""Variables that are handed on to programs."""
+"""Shells, substitutions and calls of functions inside each other that are followed."""
 TURNS = 64
 """Turns of loops that are followed one by one; more are taken together."""
-LONGEST = 65_536
-"""Characters of a value that a variable holds; a longer one is not known."""
-LONGEST_PATH = 4096
-"""Characters of the path of a folder; a longer one is not known."""
+MOST_WORDS = 50_000
+"""Words of all commands of a text together; what comes after them is not read."""
+_MOST_EXPORTED = 64
 _DECLARE = frozenset({"export", "local", "declare", "readonly", "typeset"})
-
-
-class _Place(Struct):
-    """What changes while a text is read."""
-
-    cwd: str | None
-    before: str | None = None
+_ECHO = frozenset({"echo", "printf"})
+_STDIN = Word("-")
+"""Stands for the file that `<(…)` makes."""
+_TABS = re.compile(r"^\t+", re.MULTILINE)
+_KEYED = re.compile(r"\[([^]]*)\]=(.*)", re.DOTALL)
 
 
 class ShellReader(Struct):
-    """Reads shell texts with one set of variables."""
+    """Reads shell texts in one environment."""
 
-    cwd: str | None = None
-    home: str | None = None
-    variables: dict[str, tuple[Word, ...]] = field(default_factory=dict)
-    commands: list[Command] = field(default_factory=list)
+    environment: Environment
     captured: bool = False
     depth: int = 0
-    pipelines: int = 0
-    turns: int = TURNS
+    commands: list[Command] = field(default_factory=list)
     exported: set[str] = field(default_factory=lambda: {"PYTHONPATH"})
     """Variables that programs get to see."""
-    _groups: list[int] = field(default_factory=list)
-    """First command of every group that is open."""
-    _closed: int | None = None
-    """First command of the group that has just been closed."""
-    _outer: list[_Place] = field(default_factory=list)
-    """Where the shells around this one are."""
+    functions: dict[str, Script] = field(default_factory=dict)
+    turns: int = TURNS
+    words_left: int = MOST_WORDS
+    _pipelines: int = -1
+    _joined: int | None = None
+    """The pipeline that the next command belongs to: that of the group it begins."""
+    _guarded: bool = False
 
     def read(self, text: str) -> list[Command]:
         """The simple commands of a text, in order."""
-        place = _Place(self.cwd)
-        self._run(list(spans_of(tokens_of(text))), place, text)
-        self.cwd = place.cwd
+        self._run(parse(text))
         return self.commands
 
-    def _run(self, spans: list[Span], place: _Place, text: str) -> None:
-        at = 0
-        while at < len(spans):
-            span = self._keywords(spans[at].tokens)
-            if span and plain(span[0]) in {"for", "select"} and len(span) > 1:
-                at = self._loop(span, spans, at, place, text)
-                continue
-            self._group(span, spans[at].op, place)
-            self._command(span, spans[at].op, place, text)
-            self._brackets(spans[at].op, place)
-            at += 1
+    def _run(self, script: Script) -> None:
+        for pipeline in script:
+            if self.words_left > 0:
+                self._pipeline(pipeline)
 
-    def _keywords(self, span: list[Token]) -> list[Token]:
-        """The command behind words such as `then`; notes the groups that open and close."""
-        at = 0
-        while at < len(span) and (word := keyword(span[at])):
-            if word in OPENERS:
-                self._groups.append(len(self.commands))
-            elif word in {"}", "fi", "done", "esac"} and self._groups:
-                self._closed = self._groups.pop()
-            if word in {"for", "select", "case"}:
-                break
-            at += 1
-        return span[at:]
+    def _new_pipeline(self) -> int:
+        self._pipelines += 1
+        return self._pipelines
 
-    def _group(self, span: list[Token], op: str, place: _Place) -> None:
-        """What a closed group prints goes to a file or into the next command."""
-        start, self._closed = self._closed, None
-        if start is None:
-            return
-        inside = self.commands[start:]
-        words, redirects = self._split(span, place)
-        if any(one.output and not one.target.text.isdigit() for one in redirects):
-            self.commands[start:] = [replace(one, captured=True) for one in inside]
-        elif op in {"|", "|&"} and not words:
-            self.commands[start:] = [
-                replace(one, feeds=self.pipelines) if one.feeds is None else one for one in inside
-            ]
+    def _pipeline(self, pipeline: Pipeline) -> None:
+        number, self._joined = self._joined, None
+        number = self._new_pipeline() if number is None else number
+        self._guarded = self._guarded or pipeline.on_failure
+        first = len(self.commands)
+        for at, stage in enumerate(pipeline.stages):
+            piped = at + 1 < len(pipeline.stages)
+            start = len(self.commands)
+            if self._stage(stage, number, first, piped=piped) and piped:
+                number = self._new_pipeline()
+                self._feed(start, number)
+                first = len(self.commands)
 
-    def _brackets(self, op: str, place: _Place) -> None:
-        """A sub-shell leaves the folder of the shell around it alone."""
-        if op == "(":
-            self._outer.append(replace(place))
-            self._groups.append(len(self.commands))
-        elif op == ")" and self._outer:
-            outer = self._outer.pop()
-            place.cwd, place.before = outer.cwd, outer.before
-            self._closed = self._groups.pop() if self._groups else None
-        if op not in {"|", "|&"}:
-            self.pipelines += 1
+    def _feed(self, start: int, number: int) -> None:
+        """What the commands from `start` on print goes into a pipeline."""
+        self.commands[start:] = [
+            replace(one, feeds=number) if one.feeds is None else one
+            for one in self.commands[start:]
+        ]
 
-    def _command(self, span: list[Token], op: str, place: _Place, text: str) -> None:
-        if not span:
-            return
-        source = text[span[0].start : min(span[-1].end, span[0].start + 400)]
-        inner = len(self.commands)
-        assigns, span = self._assignments(span, place)
-        words, redirects = self._split(span, place)
-        if not words and not redirects:
-            self.variables.update(assigns)
-            return
+    def _stage(
+        self, stage: SimpleCommand | Compound, number: int, first: int, *, piped: bool
+    ) -> bool:
+        """Read one stage of the pipeline whose commands begin at `first`; whether it is compound."""
+        if isinstance(stage, SimpleCommand):
+            return self._simple(stage, number, first, piped=piped)
+        if stage.kind == "function":
+            self.functions[stage.name] = stage.script
+        else:
+            streams = stage.streams
+            redirects = self._redirects(streams, number) if streams else ()
+            self._compound(stage, redirects, streams.source if streams else "", number)
+        return True
+
+    def _compound(
+        self, stage: Compound, redirects: tuple[Redirect, ...], source: str, number: int
+    ) -> None:
+        """Commands with streams in common. What they are fed is printed into the first of them."""
+        environment, captured = self.environment, self.captured
+        inputs = tuple(one for one in redirects if one.op.startswith("<"))
+        streams = Command((Word("cat"),), environment.cwd, {}, inputs, number, captured, source)
+        if inputs:
+            self.commands.append(streams)
+        if stage.kind == "subshell":
+            self.environment = environment.subshell()
+        self.captured = captured or any(one.to_file for one in redirects)
+        turns = self._turns(stage.values, number) if stage.kind == "loop" else [[]]
+        self._joined = number
+        for values in turns:
+            if stage.kind == "loop":
+                self.environment.assign(stage.name, values)
+            self._run(stage.script)
+        self._joined = None
+        self.environment, self.captured = environment, captured
+        outputs = tuple(one for one in redirects if one.output)
+        if outputs:
+            number = self._new_pipeline()
+            self.commands.append(replace(streams, words=(), redirects=outputs, pipeline=number))
+
+    def _turns(self, words: Sequence[Parts], number: int) -> list[list[Word]]:
+        """The values that the variable of a loop takes one by one, or all at once where they are many."""
+        values = [word for parts in words for word in self._expand(parts, number)]
+        if not 1 < len(values) <= self.turns:
+            return [values or [UNKNOWN]]
+        self.turns -= len(values)
+        return [[value] for value in values]
+
+    def _simple(self, stage: SimpleCommand, number: int, first: int, *, piped: bool) -> bool:
+        """Read a simple command; whether it is the call of a function, and so a group."""
+        guarded, self._guarded = self._guarded, False
+        start = len(self.commands)
+        redirects = self._redirects(stage, number)
+        words: list[Word] = []
+        for parts in stage.words:
+            words.extend(self._expand(parts, number, shown=_echoes(words, redirects)))
+        name = words[0].text if words else ""
+        if name in _DECLARE or not words:
+            for one in stage.assignments:
+                self._assign(one, number)
+            if name == "export":
+                self._export([*words[1:], *(Word(one.name) for one in stage.assignments)])
+        if name in _DECLARE or not (words or redirects):
+            return False
+        if not words and self.depth and redirects[0].op == "<":
+            words = [Word("cat")]  # `$(< file)`
+        body = self.functions.get(name) if self.depth < DEPTH else None
+        if body is not None:
+            self._guarded = guarded
+            self._call(Compound("group", body), words[1:], redirects, stage.source, number)
+            return True
+        exported = {name: self.environment.values(name)[:1] for name in self.exported}
+        given = {one.name: self._expand(one.value, number)[:1] for one in stage.assignments}
         command = Command(
             words=tuple(words),
-            cwd=place.cwd,
-            environment={
-                name: value[0].text
-                for name, value in {**self._exported(), **assigns}.items()
-                if value
-            },
-            redirects=tuple(redirects),
-            pipeline=self.pipelines,
+            cwd=self.environment.cwd,
+            environment={name: value[0].text for name, value in {**exported, **given}.items() if value},
+            redirects=redirects,
+            pipeline=number,
             captured=self.captured,
-            text=source,
-            ended_by=op,
-            guarded=bool(self.commands) and self.commands[-1].ended_by == "||",
-        )
-        if command.name in {"echo", "printf"} and not self.captured:
-            self.commands[inner:] = [replace(one, captured=False) for one in self.commands[inner:]]
+            text=stage.source,
+            piped=piped,
+            guarded=guarded,
+        )  # fmt: skip
+        if first < start:  # What its words ran stands before the pipeline, not inside it.
+            inner, self.commands[start:] = self.commands[start:], []
+            self.commands[first:first] = inner
         self.commands.append(command)
-        self._builtin(command, place)
+        self._builtin(command)
+        return False
 
-    def _exported(self) -> dict[str, tuple[Word, ...]]:
-        """Variables that programs get to see."""
-        known = self.variables
-        return {name: known[name] for name in self.exported if name in known} if known else {}
+    def _call(
+        self, body: Compound, given: Sequence[Word], redirects: tuple[Redirect, ...], source: str, number: int
+    ) -> None:  # fmt: skip
+        """Run the body of a function with its arguments."""
+        before = self.environment.values("@")
+        self.environment.assign("@", given)
+        self.depth += 1
+        self._compound(body, redirects, source, number)
+        self.depth -= 1
+        self.environment.assign("@", before)
 
-    def _export(self, span: list[Token]) -> None:
-        """`export A B=c`: the names are handed on."""
-        for token in span[1:]:
-            name = _assignment(token)[0] or plain(token)
-            if name.isidentifier() and len(self.exported) < _MOST_EXPORTED:
-                self.exported.add(name)
+    def _export(self, names: Sequence[Word]) -> None:
+        """Hand variables on to programs."""
+        if len(self.exported) < _MOST_EXPORTED:
+            self.exported.update(one.text for one in names if one.text.isidentifier())
 
-    def _loop(self, span: list[Token], spans: list[Span], at: int, place: _Place, text: str) -> int:
-        """`for NAME in words`: one turn for each value, or all values at once where they are
-        many; where to go on."""
-        name = plain(span[1])
-        values = [word for token in span[3:] for word in self._words(token, place)]
-        if len(span) == 2:
-            values = list(self.variables.get("@", ()))
-        end = None
-        self.pipelines += 1
-        if 1 < len(values) <= self.turns:
-            self.turns -= len(values)
-            end = end_of_loop(spans, at)
-        if end is None:
-            self.variables[name] = tuple(values) or (Word("", known=False),)
-            return at + 1
-        for value in values:
-            self.variables[name] = (value,)
-            self._run(spans[at + 1 : end], place, text)
-        return end
+    def _assign(self, assignment: Assignment, number: int) -> None:
+        name, append = assignment.name, assignment.append
+        if assignment.elements is not None:
+            elements = [
+                one for parts in assignment.elements for one in self._element(parts, number)
+            ]
+            self.environment.assign_elements(name, elements, append=append)
+            return
+        words = self._expand(assignment.value, number)
+        if assignment.index:
+            key = self._expand(assignment.index, number)[0].text
+            self.environment.assign_elements(name, [(key, words[0])], append=True)
+            return
+        before = self.environment.values(name) if append else ()
+        self.environment.assign(name, [joined([a, b]) for a in before[:1] for b in words] or words)
 
-    def _split(self, span: list[Token], place: _Place) -> tuple[list[Word], list[Redirect]]:
-        words: list[Word] = []
-        redirects: list[Redirect] = []
-        at = 0
-        while at < len(span):
-            token = span[at]
-            following = span[at + 1] if at + 1 < len(span) else None
-            if token.op in REDIRECTS:
-                redirects.append(self._redirect(token, following, span, at, place))
-                at += 2
-                continue
-            if not _descriptor(token, following):
-                words.extend(self._words(token, place))
-            at += 1
-        return words, redirects
+    def _element(self, parts: Parts, number: int) -> list[tuple[str, Word]]:
+        """The elements that a word in `(…)` makes, with the key that is given."""
+        keyed = _KEYED.match(parts[0].text) if isinstance(parts[0], Text) else None
+        if keyed:
+            parts = (Text(keyed[2]), *parts[1:])
+        return [(keyed[1] if keyed else "", one) for one in self._expand(parts, number)]
 
-    def _redirect(
-        self, token: Token, following: Token | None, span: list[Token], at: int, place: _Place
-    ) -> Redirect:
-        target = self._words(following, place) if following else []
-        before = span[at - 1] if at else None
-        descriptor = plain(before) if before and _descriptor(before, token) else ""
-        body = following.body if following and token.op in {"<<", "<<-"} else None
-        word = target[0] if target else Word("", known=False)
-        return Redirect(token.op, word, descriptor, body)
+    def _redirects(self, stage: SimpleCommand, number: int) -> tuple[Redirect, ...]:
+        """The redirections of a command; what a `<(…)` prints flows in without one."""
+        shown = stage.words == ((Text("cat"),),)
+        found = [self._redirect(one, number, shown=shown) for one in stage.redirections]
+        return tuple(one for one in found if one.op != "<" or one.target != _STDIN)
 
-    def _assignments(
-        self, span: list[Token], place: _Place
-    ) -> tuple[dict[str, tuple[Word, ...]], list[Token]]:
-        """Leading `NAME=value` words, and the rest of the command."""
-        found: dict[str, tuple[Word, ...]] = {}
-        at = 1 if plain(span[0]) in _DECLARE else 0
-        if at and plain(span[0]) == "export":
-            self._export(span)
-        while at < len(span):
-            name, parts = _assignment(span[at])
-            if not name:
-                break
-            found[name] = tuple(map(_held, self._values(parts, place)))
-            at += 1
-        return found, [] if plain(span[0]) in _DECLARE else span[at:]
+    def _redirect(self, one: Redirection, number: int, *, shown: bool) -> Redirect:
+        if one.operator in {"<<", "<<-"}:
+            pieces = [self._heredoc_piece(part, number, shown=shown) for part in one.target]
+            text = "".join(pieces)
+            text = _TABS.sub("", text) if one.operator == "<<-" else text
+            return Redirect(one.operator, Word(text), one.descriptor)
+        words = self._expand(one.target, number)
+        return Redirect(one.operator, words[0] if words else Word("", known=False), one.descriptor)
 
-    def _builtin(self, command: Command, place: _Place) -> None:
-        if command.name in {"cd", "pushd"} and not self.captured:
-            target = next((w.text for w in command.arguments if not w.text.startswith("-")), "~")
-            back = any(word.text == "-" for word in command.arguments)
-            place.before, place.cwd = (
-                place.cwd,
-                place.before if back else self._folder(target, place),
-            )
-        elif command.name == "read" and command.arguments:
+    def _heredoc_piece(self, part: Part, number: int, *, shown: bool) -> str:
+        """Text of a here-document; what is not known stays as it is written."""
+        if isinstance(part, Text):
+            return part.text
+        words = self._expand((part,), number, shown=shown)
+        known = isinstance(part, Parameter) and len(words) == 1 and words[0].known
+        return words[0].text if known else part.source
+
+    def _expand(self, parts: Parts, number: int, *, shown: bool = False) -> list[Word]:
+        def substitute(one: Substitution) -> Sequence[Word]:
+            return self._substitute(one, number, shown=shown)
+
+        if self.words_left <= 0:
+            return [UNKNOWN]
+        words = expand(parts, self.environment, substitute)
+        self.words_left -= len(words)
+        return words
+
+    def _substitute(self, one: Substitution, number: int, *, shown: bool) -> Sequence[Word]:
+        """Read the commands of a substitution; what it gives, where that is a path."""
+        if self.depth >= DEPTH:
+            return [UNKNOWN]
+        start = len(self.commands)
+        environment, captured = self.environment, self.captured
+        flows = one.opening == "<("
+        self.environment = environment.subshell()
+        self.captured = captured or not (shown or flows)
+        self.depth += 1
+        self._run(one.script)
+        self.depth -= 1
+        self.environment, self.captured = environment, captured
+        if flows:
+            self._feed(start, number)
+            return [_STDIN]
+        if one.opening == ">(":
+            return [Word("/dev/stdout")]
+        return output_words(self.commands[start:], environment.cwd)
+
+    def _builtin(self, command: Command) -> None:
+        """Commands that change the shell itself."""
+        name, given = command.name, [one.text for one in command.arguments]
+        if name in {"cd", "pushd"}:
+            folder = next((one for one in given if not one.startswith("-")), "~")
+            self.environment.enter("-" if "-" in given else folder)
+        elif name == "read" and given:
             self._read_variable(command)
-        elif command.name == "set" and command.arguments[:1] == (Word("--"),):
-            self.give(command.arguments[1:])
-        self.cwd = place.cwd
-
-    def _folder(self, target: str, place: _Place) -> str | None:
-        target = expand_home(target, self.home)
-        if not target or "\0" in target:
-            return None
-        folder = join(place.cwd, target) if absolute(target) or place.cwd else target
-        return folder if len(folder) <= LONGEST_PATH else None
+        elif name == "set" and given[:1] == ["--"]:
+            self.environment.assign("@", command.arguments[1:])
 
     def _read_variable(self, command: Command) -> None:
         """`find … | while read f`: the variable stands for whatever the producer lists."""
-        listed = produced(self.commands, command.pipeline)
-        name = command.arguments[-1].text
-        self.variables[name] = listed or (Word("", known=False),)
-
-    def give(self, words: tuple[Word, ...]) -> None:
-        """Take words as the arguments `$1` and on."""
-        self.variables.update({str(at): (word,) for at, word in enumerate(words, 1)})
-        if words:
-            self.variables.update({"@": words, "*": words})
-
-    def _words(self, token: Token, place: _Place) -> list[Word]:
-        return self._values(token.parts, place)
-
-    def _values(self, parts: Sequence[Part], place: _Place) -> list[Word]:
-        choices = [self._choices(part, place, alone=len(parts) == 1) for part in parts]
-        words = [piece for word in multiply(choices) for piece in braces(word)]
-        first = parts[0] if parts else None
-        if first and first.kind == "bare" and first.text.startswith("~"):
-            words = [replace(word, text=expand_home(word.text, self.home)) for word in words]
-        return words
-
-    def _choices(self, part: Part, place: _Place, *, alone: bool) -> list[Word]:
-        if part.kind in {"bare", "quoted"}:
-            return [Word.of(part)]
-        if part.kind in {"sub", "quoted-sub"}:
-            return self._substitute(part.text, place)
-        return expand(part, self._lookup(place), split=alone and part.kind == "var")
-
-    def _lookup(self, place: _Place) -> dict[str, tuple[Word, ...]]:
-        known = dict(self.variables)
-        known.setdefault("HOME", (Word(self.home or "~"),))
-        known["PWD"] = (Word(place.cwd),) if place.cwd else ()
-        return known
-
-    def _substitute(self, text: str, place: _Place) -> list[Word]:
-        """What `$(…)` gives, for the few commands whose output is a path."""
-        if self.depth >= DEPTH:
-            return [Word("", known=False)]
-        inner = ShellReader(
-            place.cwd, self.home, self.variables, captured=True, depth=self.depth + 1
-        )
-        inner.exported = self.exported
-        inner.pipelines = self.pipelines + 1
-        found = inner.read(text)
-        self.pipelines = inner.pipelines + 1
-        self.commands.extend(found)
-        return list(output_words(found, place.cwd))
+        fed = command.heredoc
+        listed = (Word(fed),) if fed is not None else produced(self.commands, command.pipeline)
+        self.environment.assign(command.arguments[-1].text, listed or [UNKNOWN])
 
 
-def _descriptor(token: Token, following: Token | None) -> bool:
-    """Whether a word is the number of a stream: digits glued to a redirection."""
-    if following is None or following.op not in REDIRECTS or following.start != token.end:
-        return False
-    return plain(token).isdigit()
-
-
-def _assignment(token: Token) -> tuple[str, tuple[Part, ...]]:
-    """Name and value parts of a `NAME=value` word; an empty name for anything else."""
-    if not token.parts or token.parts[0].kind != "bare":
-        return "", ()
-    name, equals, rest = token.parts[0].text.partition("=")
-    if not equals or not name.isidentifier():
-        return "", ()
-    return name, (Part("bare", rest), *token.parts[1:])
-
-
-def _held(value: Word) -> Word:
-    """What a variable keeps of a value: `a=$a$a` over and over would fill the memory."""
-    return value if len(value.text) <= LONGEST else UNKNOWN
+def _echoes(words: Sequence[Word], redirects: Sequence[Redirect]) -> bool:
+    """Whether a command prints its own words."""
+    return bool(words) and words[0].text in _ECHO and not any(one.to_file for one in redirects)
 
 
 def read_shell(text: str, cwd: str | None = None, home: str | None = None) -> list[Command]:
     """The simple commands of a shell text that runs in `cwd`."""
-    return ShellReader(cwd, home).read(text)
+    return ShellReader(Environment(cwd, home)).read(text)

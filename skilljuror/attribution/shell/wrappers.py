@@ -1,89 +1,69 @@
-"""Commands that run commands: `bash -lc`, `xargs`, `find -exec`, `sudo`, `timeout`, `uv run`."""
+"""Commands that run commands.
+
+Agents write `bash -lc '…'` (Codex does for everything), `find … -exec cat {} +` and `… | xargs cat`
+over the files of a Skill, `timeout 60 python3 …`, `uv run` and `npx` for scripts with dependencies.
+"""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice
 
 from msgspec.structs import replace
 
-from skilljuror.attribution.shell.expansion import Word
-from skilljuror.attribution.shell.printed_text import printed_text
+from skilljuror.attribution.shell.command import Command
+from skilljuror.attribution.shell.expansion import UNKNOWN, Environment, Word
 from skilljuror.attribution.shell.produced_paths import REACH, listing, produced
 from skilljuror.attribution.shell.reader import DEPTH, ShellReader
-from skilljuror.attribution.shell.simple_command import Command
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
 _PREFIXES: dict[str, frozenset[str]] = {
-    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C"}),
-    "doas": frozenset({"-u"}),
-    "env": frozenset({"-u", "-C", "-S"}),
+    "sudo": frozenset({"-u", "-g"}),
+    "env": frozenset({"-u", "-C"}),
     "nohup": frozenset(),
     "command": frozenset(),
-    "builtin": frozenset(),
     "exec": frozenset({"-a"}),
     "time": frozenset({"-f", "-o"}),
     "nice": frozenset({"-n"}),
-    "ionice": frozenset({"-c", "-n"}),
     "timeout": frozenset({"-k", "-s", "--signal", "--kill-after"}),
     "gtimeout": frozenset({"-k", "-s"}),
     "stdbuf": frozenset({"-i", "-o", "-e"}),
-    "unbuffer": frozenset(),
     "setsid": frozenset(),
-    "caffeinate": frozenset({"-t", "-w"}),
-    "rtk": frozenset(),
-    "arch": frozenset(),
     "xvfb-run": frozenset({"-s", "-n"}),
-    "chronic": frozenset(),
-    "strace": frozenset({"-e", "-o", "-p", "-s"}),
-    "taskset": frozenset(),
-    "flock": frozenset({"-w", "-E"}),
-    "gosu": frozenset(),
-    "su-exec": frozenset(),
+    "rtk": frozenset(),
 }
 """Programs that run the rest of the line, with their options that take a value."""
-_OPERAND_FIRST = frozenset({"timeout", "gtimeout", "taskset", "flock", "gosu", "su-exec"})
-"""Of these, the programs with an operand of their own before the line."""
-_QUOTING = frozenset({"su", "runuser", "script", "flock"})
-"""Programs that take a script as the value of `-c`."""
 _RUNNERS: dict[tuple[str, str], frozenset[str]] = {
     ("uv", "run"): frozenset({"--with", "-p", "--python", "--directory", "--project", "--extra", "--group", "--env-file", "-m"}),
     ("poetry", "run"): frozenset(),
     ("pipenv", "run"): frozenset(),
-    ("pdm", "run"): frozenset(),
-    ("hatch", "run"): frozenset(),
-    ("pixi", "run"): frozenset(),
-    ("rye", "run"): frozenset(),
     ("conda", "run"): frozenset({"-n", "-p", "--name", "--prefix"}),
-    ("mamba", "run"): frozenset({"-n", "-p"}),
     ("bundle", "exec"): frozenset(),
     ("pnpm", "exec"): frozenset(),
-    ("npm", "exec"): frozenset(),
-    ("yarn", "exec"): frozenset(),
     ("mise", "exec"): frozenset(),
     ("mise", "x"): frozenset(),
-    ("asdf", "exec"): frozenset(),
-    ("op", "run"): frozenset({"--env-file"}),
-    ("doppler", "run"): frozenset({"-p", "-c"}),
-    ("dotenv", "run"): frozenset(),
-    ("dotenvx", "run"): frozenset({"-f"}),
     ("pipx", "run"): frozenset({"--spec"}),
     ("npx", ""): frozenset({"-p", "--package"}),
     ("bunx", ""): frozenset(),
 }  # fmt: skip
-_DASHED = frozenset({"mise", "op", "doppler", "dotenv", "dotenvx"})
-"""Runners whose line begins after `--`, where there is one."""
 _XARGS_VALUES = frozenset({"-n", "-P", "-L", "-d", "-s", "-E", "-a"})
 
 
-def unwrap(commands: Sequence[Command], home: str | None, depth: int = 0) -> Iterator[Command]:
+MOST_COMMANDS = 50_000
+"""Commands of a text that are followed, those inside of others included."""
+
+
+def unwrap(commands: Sequence[Command], home: str | None) -> Iterator[Command]:
     """The commands with every wrapper opened; the commands inside follow in its place."""
+    return islice(_unwrapped(commands, home, 0), MOST_COMMANDS)
+
+
+def _unwrapped(commands: Sequence[Command], home: str | None, depth: int) -> Iterator[Command]:
     for at, command in enumerate(commands):
         before = commands[max(0, at - REACH) : at]
         opened = _open(command, before, home, depth) if depth < DEPTH else None
         if opened is None:
-            if not _feeds_shell(commands, at):
-                yield command
+            yield command
         else:
-            yield from unwrap(opened, home, depth + 1)
+            yield from _unwrapped(opened, home, depth + 1)
 
 
 def _open(
@@ -91,55 +71,17 @@ def _open(
 ) -> list[Command] | None:
     name = command.name
     if name in SHELLS:
-        return _inner_shell(command, before, home, depth)
+        return _inner_shell(command, home, depth)
     if name == "eval":
         script = " ".join(word.text for word in command.arguments)
         return _reread(script, command, home, depth)
     if name == "xargs":
         return _xargs(command, before)
-    if name == "find":
-        return _find_exec(command)
-    if name in _QUOTING and (quoted := _quoted_script(command)) is not None:
-        return _reread(quoted, command, home, depth)
-    return _prefixed(command)
+    return _find_exec(command) if name == "find" else _prefixed(command)
 
 
-def _quoted_script(command: Command) -> str | None:
-    """The script of `su -c '…'` and `script -qc '…' log`."""
-    words = [word.text for word in command.arguments]
-    for option, value in pairwise(words):
-        if option == "--command" or (
-            option[:1] == "-" and option[1:].isalpha() and option[-1] == "c"
-        ):
-            return value
-    return None
-
-
-def _feeds_shell(commands: Sequence[Command], at: int) -> bool:
-    """Whether what a command prints is the script of the shell behind it."""
-    after = commands[at + 1] if at + 1 < len(commands) else None
-    script = _script_from(commands[at]) if after and after.name in SHELLS else ""
-    return bool(script) and after is not None and _takes_input(after, commands[at])
-
-
-def _script_from(command: Command) -> str:
-    """A script that a command prints."""
-    if any(one.output for one in command.redirects):
-        return ""
-    if command.name in {"echo", "printf"}:
-        return printed_text(command)
-    return command.heredoc or "" if command.name == "cat" and not command.arguments else ""
-
-
-def _takes_input(command: Command, before: Command) -> bool:
-    """Whether a shell reads its script from the program before it."""
-    bare = not command.arguments or command.arguments[0].text in {"-", "-s"}
-    return bare and command.heredoc is None and command.pipeline == before.pipeline
-
-
-def _inner_shell(
-    command: Command, before: Sequence[Command], home: str | None, depth: int
-) -> list[Command] | None:
+def _inner_shell(command: Command, home: str | None, depth: int) -> list[Command] | None:
+    """The commands of `bash -c '…'` and of a here-document fed to a shell."""
     words = [word.text for word in command.arguments]
     for at, word in enumerate(words):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
@@ -147,10 +89,7 @@ def _inner_shell(
             return _reread(script, command, home, depth, command.arguments[at + 2 :])
         if not word.startswith("-"):
             return None
-    fed = command.heredoc
-    if fed is None and before and _takes_input(command, before[-1]):
-        fed = _script_from(before[-1])
-    return _reread(fed, command, home, depth) if fed else None
+    return _reread(command.heredoc, command, home, depth) if command.heredoc else None
 
 
 def _reread(
@@ -158,15 +97,18 @@ def _reread(
 ) -> list[Command]:
     """The inner script's commands; streams of the outer command end up on the last of them.
     `given` are its own name and arguments, `$0` and on."""
-    shell = ShellReader(command.cwd, home, captured=command.captured, depth=depth + 1)
-    shell.variables = {name: (Word(value),) for name, value in command.environment.items()}
+    environment = Environment(command.cwd, home)
+    for name, value in command.environment.items():
+        environment.assign(name, [Word(value)])
+    if given:
+        environment.assign("0", given[:1])
+        environment.assign("@", given[1:])
+    shell = ShellReader(environment, captured=command.captured, depth=depth + 1)
     shell.exported.update(command.environment)
-    shell.variables.update({"0": given[:1]} if given else {})
-    shell.give(given[1:])
     inner = shell.read(script)
     outgoing = tuple(redirect for redirect in command.redirects if redirect.output)
     base = (command.pipeline + 1) * 1000
-    feeds = command.pipeline if command.ended_by in {"|", "|&"} else command.feeds
+    feeds = command.pipeline if command.piped else command.feeds
     return [
         replace(
             one,
@@ -187,7 +129,7 @@ def _prefixed(command: Command) -> list[Command] | None:
         name, _, value = rest[0].text.partition("=")
         environment[name] = value
         rest = rest[1:]
-    if command.name in _OPERAND_FIRST and rest:
+    if command.name in {"timeout", "gtimeout"} and rest:
         rest = rest[1:]
     return [replace(command, words=rest, environment=environment)] if rest else None
 
@@ -198,13 +140,11 @@ def _after_prefix(command: Command) -> tuple[Word, ...] | None:
         return _drop_options(command.arguments, _PREFIXES[name])
     second = command.words[1].text if len(command.words) > 1 else ""
     if (name, second) in _RUNNERS:
-        dashes = next((at for at, word in enumerate(command.words) if word.text == "--"), None)
-        if name in _DASHED and dashes is not None:
-            return command.words[dashes + 1 :]
+        dashes = [at for at, word in enumerate(command.words) if word.text == "--"]
+        if name == "mise" and dashes:
+            return command.words[dashes[0] + 1 :]
         return _drop_options(command.words[2:], _RUNNERS[name, second])
-    if (name, "") in _RUNNERS:
-        return _drop_options(command.arguments, _RUNNERS[name, ""])
-    return None
+    return _drop_options(command.arguments, _RUNNERS[name, ""]) if (name, "") in _RUNNERS else None
 
 
 def _drop_options(words: tuple[Word, ...], valued: frozenset[str]) -> tuple[Word, ...]:
@@ -233,7 +173,7 @@ def _applied(
 ) -> list[Command] | None:
     if not words:
         return None
-    values = listed or (Word("\0", known=False),)
+    values = listed or (UNKNOWN,)
     if not mark:
         return [replace(command, words=(*words, *values))]
     return [

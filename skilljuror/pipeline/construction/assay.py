@@ -29,23 +29,32 @@ _SLIP_CHARS = 200
 """Characters of a text that are kept of a slip."""
 
 
+class AssaySettings(NamedTuple):
+    """What is planted, and how it is judged."""
+
+    policy: str = "llm"
+    """Named policy of the verdicts."""
+    sites: int = 2
+    """Most places per mutation and variant."""
+    seed: int = 0
+    """Seed of the choice of places."""
+
+
+DEFAULT_SETTINGS = AssaySettings()
+"""What is planted where nobody says otherwise."""
+
+
 def assay(
-    build: Path,
-    policy: str = "llm",
-    *,
-    sites: int = 2,
-    seed: int = 0,
-    source: Path | None = None,
+    build: Path, settings: AssaySettings = DEFAULT_SETTINGS, source: Path | None = None
 ) -> AssayReport:
     """Change the variants of a build in every known way and count what the gates that judged it flag.
 
-    Of each mutation up to `sites` places per variant are chosen by `seed`. A mutant counts as
+    A mutant counts as
     flagged when its verdict is not pass after the findings of the unchanged variant are waived.
     Equivalent mutants, which say the same line by line without white space, list markers and
     emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
     put together from a variant and its plan. Raises StudyError for a folder that holds no build.
     """
-    settings = AssaySettings(policy, sites, seed)
     record = load_build(build)
     bundles = {
         entry.variant: load_bundle(build / VARIANTS / entry.variant, record.name)
@@ -60,7 +69,7 @@ def assay(
             judged.add(variant.digest)
             judge = partial(audit, kind=name, policy=settings.policy, gates=record.gates)
             counter.add(_judge_mutants(parent, variant, judge, settings), name)
-    return counter.report(record.name, policy, sites, seed)
+    return counter.report(record.name, settings)
 
 
 def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle:
@@ -79,7 +88,7 @@ JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 
 
 def _judge_mutants(
-    parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: "AssaySettings"
+    parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: AssaySettings
 ) -> Iterator[JudgedMutant]:
     waived = {finding.id for finding in judge(parent, variant).own}
     target = MutationTarget(variant, settings.seed)
@@ -116,12 +125,10 @@ class _MutantCounter:
             if (result.verdict != "pass") is not MUTATIONS[name].drift:
                 self.slips.append(_slip(name, site, variant, result, rules))
 
-    def report(self, name: str, policy: str, sites: int, seed: int) -> AssayReport:
+    def report(self, name: str, settings: AssaySettings) -> AssayReport:
         """The counts as a record."""
         rows = tuple(self._row(mutation) for mutation in MUTATIONS)
-        return AssayReport(
-            name=name, policy=policy, seed=seed, sites=sites, rows=rows, slips=tuple(self.slips)
-        )
+        return AssayReport(name=name, rows=rows, slips=tuple(self.slips), **settings._asdict())
 
     def _row(self, name: str) -> AssayRow:
         rules = {rule: n for (mutation, rule), n in sorted(self.rules.items()) if mutation == name}
@@ -174,27 +181,6 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
     )  # fmt: skip
 
 
-class AssaySettings(NamedTuple):
-    """What is planted, and how it is judged."""
-
-    policy: str = "llm"
-    """Named policy of the verdicts."""
-    sites: int = 2
-    """Most places per mutation and variant."""
-    seed: int = 0
-    """Seed of the choice of places."""
-
-
-DEFAULT_SETTINGS = AssaySettings()
-"""What is planted where nobody says otherwise."""
-
-
-class _AssayJob(NamedTuple):
-    build: Path
-    settings: AssaySettings = DEFAULT_SETTINGS
-    source: Path | None = None
-
-
 def assay_many(
     folders: Sequence[Path],
     settings: AssaySettings = DEFAULT_SETTINGS,
@@ -210,7 +196,7 @@ def assay_many(
     for a folder without a build.
     """
     builds = list(dict.fromkeys(build for folder in folders for build in builds_at(folder)))
-    measured = list(_measure([_AssayJob(build, settings) for build in builds], jobs, progress))
+    measured = list(_measure(dict.fromkeys(builds), settings, jobs, progress))
     if keep:
         for twins, report in measured:
             for build in twins:
@@ -231,27 +217,27 @@ def keep_assays(
 
     `sources` maps each build to its source; None where the build itself must give it.
     """
-    jobs_to_do = [_AssayJob(build, settings, source) for build, source in sources.items()]
     return {
         build: _keep_report(build, report)
-        for twins, report in _measure(jobs_to_do, jobs, progress)
+        for twins, report in _measure(sources, settings, jobs, progress)
         for build in twins
     }
 
 
 def _measure(
-    jobs_to_do: Sequence[_AssayJob], jobs: int, progress: Listener
+    sources: Mapping[Path, Path | None], settings: AssaySettings, jobs: int, progress: Listener
 ) -> Iterator[tuple[list[Path], AssayReport]]:
     """(builds, their report) for builds of one source with the same variants, as they are done."""
-    twins: dict[tuple[int, tuple[str, ...]], list[_AssayJob]] = {}
-    for job in jobs_to_do:
-        twins.setdefault(_content_key(load_build(job.build)), []).append(job)
-    largest_first = sorted(twins, reverse=True)
-    groups = {twins[key][0]: [job.build for job in twins[key]] for key in largest_first}
+    twins: dict[tuple[int, tuple[str, ...]], list[Path]] = {}
+    for build in sources:
+        twins.setdefault(_content_key(load_build(build)), []).append(build)
+    groups = {twins[key][0]: twins[key] for key in sorted(twins, reverse=True)}  # largest first
+    work = partial(_assay_one, settings=settings)
+    firsts = [(build, sources[build]) for build in groups]
     done = 0
-    for first, report in map_unordered(_assay_one, groups, min(jobs, len(groups))):
+    for (first, _), report in map_unordered(work, firsts, min(jobs, len(groups))):
         done += len(groups[first])
-        progress(Progress("assay", done, len(jobs_to_do), report.name))
+        progress(Progress("assay", done, len(sources), report.name))
         yield groups[first], report
 
 
@@ -261,9 +247,8 @@ def _content_key(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     return record.source.tokens, (*record.gates, *sorted(digests))
 
 
-def _assay_one(job: _AssayJob) -> AssayReport:
-    policy, sites, seed = job.settings
-    return assay(job.build, policy, sites=sites, seed=seed, source=job.source)
+def _assay_one(build: tuple[Path, Path | None], settings: AssaySettings) -> AssayReport:
+    return assay(build[0], settings, build[1])
 
 
 def _keep_report(build: Path, report: AssayReport) -> BuildRecord:

@@ -1,6 +1,7 @@
 """Build the variants of a source, prove each from disk, and write the audit record."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,43 +156,34 @@ class BuildInProgress:
         return audit(*bundles, built.kind, built.policy, gates=self.gates)
 
 
+def build_named(source: Path, target: Path, **chosen: Any) -> BuildRecord:
+    """`build_source`, the build called by the name of its folder."""
+    return build_source(source, target, options={"name": target.name}, **chosen)
+
+
 def build_many(
     sources: Sequence[Path],
     target: Path,
+    build: Callable[[Path, Path], BuildRecord] = build_named,
     jobs: int = 1,
-    *,
-    variants: Sequence[str] = DEFAULT_VARIANTS,
-    options: dict[str, Any] | None = None,
-    gates: Sequence[str] = (),
 ) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
     """(name, record) for each source as it is done, each a whole build in `target/<name>/`.
 
-    A source that fails yields its error in place of the record; the others go on. Names are the
-    slugs of the sources; a repeated one gets -2, -3, …
+    `build` makes one of (source, folder), in a worker process where `jobs` are several. A source that
+    fails yields its error in place of the record; the others go on. Names are those of `names_for`.
     """
     tasks = [
-        _BuildTask(name, source, target / name, tuple(variants), dict(options or {}), tuple(gates))
-        for name, source in zip(names_for(sources), sources, strict=True)
+        (source, target / name) for name, source in zip(names_for(sources), sources, strict=True)
     ]
-    for task, done in map_unordered(_build_task, tasks, jobs):
-        yield task.name, done
+    for (_, folder), done in map_unordered(partial(_record_or_error, build), tasks, jobs):
+        yield folder.name, done
 
 
-class _BuildTask(NamedTuple):
-    name: str
-    source: Path
-    target: Path
-    variants: tuple[str, ...]
-    options: dict[str, Any]
-    gates: tuple[str, ...]
-
-
-def _build_task(task: _BuildTask) -> BuildRecord | SkilljurorError:
-    options = {"name": task.name, **task.options}
+def _record_or_error(
+    build: Callable[[Path, Path], BuildRecord], task: tuple[Path, Path]
+) -> BuildRecord | SkilljurorError:
     try:
-        return build_source(
-            task.source, task.target, variants=task.variants, options=options, gates=task.gates
-        )
+        return build(*task)
     except SkilljurorError as error:
         return error
 
@@ -272,16 +264,7 @@ def _record(
             for built in variants
         ),
         plans={built.variant: plan_to_json(built.plan) for built in variants if built.plan},
-        issues=tuple(
-            {
-                "rule": issue.rule,
-                "severity": issue.severity,
-                "file": issue.file,
-                "line": issue.line,
-                "message": issue.message,
-            }
-            for issue in source.issues
-        ),
+        issues=tuple(structs.asdict(issue) for issue in source.issues),
     )
 
 

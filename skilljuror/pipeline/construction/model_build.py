@@ -5,12 +5,12 @@ proved and judged as any other. `rewrite`: the model writes the Markdown and the
 Everything else of a build, its layout on disk included, is that of `build`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from skilljuror.bundles import load_bundle
-from skilljuror.errors import SkilljurorError, UsageError
+from skilljuror.errors import UsageError
 from skilljuror.files import fresh_dir, write_jsonl
 from skilljuror.llm import ModelAnswer, ModelChoice, ModelClient
 from skilljuror.models.build import BuildRecord
@@ -18,7 +18,6 @@ from skilljuror.pipeline.construction.audit import load_gates
 from skilljuror.pipeline.construction.build import (
     DEFAULT_VARIANTS,
     BuildInProgress,
-    names_for,
     transforms_in_order,
 )
 from skilljuror.pipeline.construction.build_folder import safe_target
@@ -148,24 +147,3 @@ def _check_engine(engine: ModelEngine, target: Path) -> None:
             f"the log of calls {str(engine.calls)!r} lies inside the build {str(target)!r}, which is"
             " replaced as a whole; put it beside"
         )
-
-
-def build_many_with_model(
-    sources: Sequence[Path],
-    target: Path,
-    engine: ModelEngine,
-    *,
-    variants: Sequence[str] = DEFAULT_VARIANTS,
-    gates: Sequence[str] = (),
-) -> Iterator[tuple[str, BuildRecord | SkilljurorError]]:
-    """(name, record) for each source as it is done, each a whole build in `target/<name>/`.
-
-    A source that fails yields its error in place of the record; the others go on.
-    """
-    for name, source in zip(names_for(sources), sources, strict=True):
-        try:
-            record = build_with_model(source, target / name, engine, variants=variants, gates=gates)
-        except SkilljurorError as error:
-            yield name, error
-        else:
-            yield name, record

@@ -12,7 +12,7 @@ from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
 from tests.support import places
 from tests.support.harbor_trials import TRIAL, copied_trial
-from tests.support.odd_json import with_odd_values
+from tests.support.odd_json import spoil
 
 NO_LOG = places.GOLDENS / "harbor-trial" / "no-log" / "raw"
 
@@ -63,7 +63,7 @@ def test_a_job_is_no_trial(tmp_path):
 @given(chance=st.randoms(use_true_random=False))
 def test_results_of_wrong_types(tmp_path, chance):
     given_result = json.loads((TRIAL / "result.json").read_text())
-    (tmp_path / "result.json").write_text(json.dumps(with_odd_values(given_result, chance)))
+    (tmp_path / "result.json").write_text(json.dumps(spoil(given_result, chance)))
     if is_trial(tmp_path):
         assert read_result(tmp_path).trial_name
 

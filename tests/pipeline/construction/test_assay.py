@@ -28,7 +28,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assay")
     write_bundle(SOURCE.files, folder / "forms")
     build_source(folder / "forms" / "forms", folder / "build")
-    return assay(folder / "build", sites=2)
+    return assay(folder / "build", AssaySettings(sites=2))
 
 
 def test_every_mutation_has_its_row(report):
@@ -74,9 +74,9 @@ def test_a_folder_without_a_build_is_named(tmp_path):
 def test_without_the_origin_the_source_is_put_together_from_a_plan(tmp_path):
     source = written(tmp_path)
     build_source(source, tmp_path / "build", variants=["baseline", "pd"])
-    found = assay(tmp_path / "build", sites=1)
+    found = assay(tmp_path / "build", AssaySettings(sites=1))
     assert found.slips == ()
-    assert found == assay(tmp_path / "build", sites=1, source=source)
+    assert found == assay(tmp_path / "build", AssaySettings(sites=1), source=source)
 
 
 def test_a_build_that_cannot_tell_its_source_says_what_it_has(tmp_path):
@@ -113,7 +113,9 @@ def test_a_study_is_measured_each_source_once_and_nothing_is_kept_unasked(kept):
     before = (kept / "variants/one/build.json").read_bytes()
     found = assay_many([kept], AssaySettings(sites=1), jobs=2)
     assert found.name == "2 sources"
-    one, three = (assay(kept / "variants" / name, sites=1) for name in ("one", "three"))
+    one, three = (
+        assay(kept / "variants" / name, AssaySettings(sites=1)) for name in ("one", "three")
+    )
     assert found.rows == pooled([one, three]).rows
     assert (kept / "variants/one/build.json").read_bytes() == before
     assert run(StudyFolder(kept).database, "gate_power").rows == []

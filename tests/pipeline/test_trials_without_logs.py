@@ -14,9 +14,9 @@ from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.lookup import look_up
 from skilljuror.queries.run import catalog, run
 from skilljuror.reports.build import build_report
-from tests.pipeline.test_ingest import READ, tables
 from tests.support.cli_process import call
-from tests.support.odd_json import with_odd_values
+from tests.support.ingested import READ, tables
+from tests.support.odd_json import spoil
 from tests.support.places import GOLDENS
 
 LOGGED = GOLDENS / "harbor-trial" / "codex" / "raw"
@@ -234,7 +234,7 @@ def test_one_model_is_one_row_with_and_without_a_log(tmp_path):
 @given(chance=st.randoms(use_true_random=False))
 def test_results_of_wrong_types_are_rows_all_the_same(chance, tmp_path_factory):
     base = tmp_path_factory.mktemp("wrong")
-    told = with_odd_values(json.loads((NO_LOG / "result.json").read_bytes()), chance)
+    told = spoil(json.loads((NO_LOG / "result.json").read_bytes()), chance)
     (base / "t").mkdir()
     (base / "t" / "result.json").write_text(json.dumps(told), encoding="utf-8")
     ingest_logs(base / "s", [base / "t"])

@@ -11,21 +11,11 @@ from hypothesis import strategies as st
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.queries.run import run
 from tests.support.cli_process import call
+from tests.support.ingested import CALL, READ, tables
 from tests.support.places import CORPUS, GOLDENS
 
-READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
-CALL = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 CLAIMED = {"info": {"mini_version": "2.4.6"}, "messages": "cut"}
 """A document that a signature claims and whose messages are none."""
-
-
-def tables(study):
-    """Every row of the database, by table."""
-    database = study / "study.duckdb"
-    names = run(database, "SELECT table_name FROM duckdb_tables() ORDER BY 1").rows
-    return {
-        name: sorted(map(repr, run(database, f"SELECT * FROM {name}").rows)) for (name,) in names
-    }
 
 
 def statuses(study):
@@ -148,6 +138,7 @@ def test_several_calls_leave_what_one_leaves(numbers, at, files, tmp_path_factor
     assert {name for name in expected if found[name] != expected[name]} == set()
 
 
+@pytest.mark.shared
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of real logs is not here")
 def test_real_captures_in_two_calls_leave_what_one_leaves(tmp_path):
     logs = sorted((CORPUS / "claude-session-jsonl").glob("*/[0-4]*/full.jsonl"))[:16]

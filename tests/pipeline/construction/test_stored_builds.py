@@ -1,8 +1,10 @@
 """Builds of many sources are rows at once, without a study."""
 
+from functools import partial
+
 from skilljuror.errors import SkilljurorError
 from skilljuror.files import StudyFolder
-from skilljuror.pipeline.construction.build import build_many
+from skilljuror.pipeline.construction.build import build_many, build_named
 from skilljuror.pipeline.construction.stored_builds import store_builds
 from skilljuror.store import open_read
 from tests.support.bundle_corpus import write
@@ -21,11 +23,15 @@ def test_every_build_has_its_rows_and_a_second_build_replaces_them(tmp_path):
     sources = [write("report", tmp_path / "a"), write("code", tmp_path / "b")]
     (tmp_path / "empty").mkdir()
     out = tmp_path / "out"
-    done = dict(build_many([*sources, tmp_path / "empty"], out, variants=("baseline",)))
+    done = dict(
+        build_many(
+            [*sources, tmp_path / "empty"], out, partial(build_named, variants=("baseline",))
+        )
+    )
     built = [name for name, one in done.items() if not isinstance(one, SkilljurorError)]
     assert store_builds(out, built) == out / "study.duckdb"
     assert rows(out) == [("code", "baseline", "pass"), ("report", "baseline", "pass")]
-    again = dict(build_many(sources[:1], out, variants=("pd",)))
+    again = dict(build_many(sources[:1], out, partial(build_named, variants=("pd",))))
     store_builds(out, again)
     assert rows(out) == [
         ("code", "baseline", "pass"),

@@ -1,4 +1,4 @@
-"""Tools of other servers, terminals, Windows, variables: shapes that fool a search for paths."""
+"""Which script, module or inline code a command runs."""
 
 import pytest
 
@@ -11,11 +11,8 @@ from tests.support.attribution_runs import (
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (f"make -C {BUNDLE}/scripts all", ("exec", "scripts/Makefile")),
-        (f"make -f {BUNDLE}/scripts/rules.mk", ("exec", "scripts/rules.mk")),
         (f"uv run --script {BUNDLE}/scripts/total.py a.csv", ("exec", "scripts/total.py")),
         (f"npx -y tsx {BUNDLE}/scripts/total.ts", ("exec", "scripts/total.ts")),
-        (f"node -e \"require('{BUNDLE}/scripts/total.js')()\"", ("import", "scripts/total.js")),
         (f"docker run --rm -v {BUNDLE}:/s box python /s/scripts/total.py", None),
         (f"docker cp {BUNDLE} box:/x && docker exec box cat /x/SKILL.md", None),
         (f"zip -r kit.zip {BUNDLE}", None),
@@ -23,7 +20,6 @@ from tests.support.attribution_runs import (
         (f"cd {BUNDLE} && python3 -m pytest scripts/test_total.py -q", ("exec", "scripts/test_total.py")),
         (f"cd {BUNDLE} && python3 -m http.server 8000", None),
         (f"export PYTHONPATH={BUNDLE}/scripts:$PYTHONPATH\npython3 -c 'import total; total.main()'", ("import", "scripts/total.py")),
-        (f"cat > m.mjs <<'EOF'\nimport {{ t }} from '{BUNDLE}/scripts/t.mjs';\nt()\nEOF\nnode m.mjs", ("import", "scripts/t.mjs")),
         ("python3 <<'EOF'\nfrom pathlib import Path\nimport sys\nS = Path.home() / '.claude' / 'skills' / 'ledger'\nsys.path.insert(0, str(S / 'scripts'))\nfrom total import main\nmain()\nEOF", ("import", "scripts/total.py")),
         ("python3 -c \"import os, runpy; runpy.run_path(os.path.expanduser('~/.claude/skills/ledger/scripts/total.py'))\"", ("exec", "scripts/total.py")),
     ],

@@ -13,8 +13,8 @@ from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.execution.run import run_study
 from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.lookup import report_study
-from tests.pipeline.test_run import edit, make_study
 from tests.support.bundle_corpus import write
+from tests.support.small_studies import edit_study, make_study
 
 ARMS = {"a": None, "b": "baseline"}
 
@@ -50,7 +50,7 @@ def test_a_second_run_measures_nothing_again(original, tmp_path):
     study, out = tmp_path / "copy" / "study.yaml", tmp_path / "copy" / "out"
     run_study(study, out, progress=lambda sign: told.append(sign.stage))
     assert "assay" not in told
-    edit(study, build={"assay": 2})
+    edit_study(study, build={"assay": 2})
     with pytest.raises(StudyError, match=r"another plan; changed since: build\.assay"):
         run_study(study, out)
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,14 @@ from skilljuror.bundles.folder import write_bundle
 from skilljuror.cli.app import app
 from skilljuror.errors import ModelError, SkilljurorError, UsageError
 from skilljuror.files import read_jsonl
-from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
+from skilljuror.pipeline.construction.build import (
+    build_many,
+    build_source,
+    load_build,
+    verify_build,
+)
 from skilljuror.pipeline.construction.model_build import (
     ModelEngine,
-    build_many_with_model,
     build_with_model,
     without_secrets,
 )
@@ -209,9 +214,9 @@ def test_one_failing_source_does_not_stop_the_rest(bench):
     (bench.place / "empty").mkdir()
     with model_server(assigns) as (address, _):
         done = dict(
-            build_many_with_model(
+            build_many(
                 [bench.place / "empty", bench.source], bench.target,
-                ModelEngine("assign", choice(address), bench.calls),
+                partial(build_with_model, engine=ModelEngine("assign", choice(address), bench.calls)),
             )
         )  # fmt: skip
     assert isinstance(done["empty"], SkilljurorError)

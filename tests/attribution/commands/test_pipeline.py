@@ -1,4 +1,4 @@
-"""Shapes that real agents write and that fool a search for paths: with a bundle, and without one.
+"""What programs in a row do to the files they are given.
 
 Without a manifest nothing is known but what the log shows, so the outputs are what the commands
 print; the expectations are those of the events (kind, resource, exposure).
@@ -6,13 +6,17 @@ print; the expectations are those of the events (kind, resource, exposure).
 
 import pytest
 
-from tests.support.attribution_runs import (
-    BUNDLE,
-    FORMAT,
-    REFERENCES,
-    TAXES,
-    observed,
-)
+from skilljuror.attribution.commands.pipeline import command_accesses
+from skilljuror.attribution.shell.reader import read_shell
+from tests.support.attribution_runs import BUNDLE, FORMAT, REFERENCES, SKILL, TAXES, observed
+
+READ_TAXES = ("read", "references/taxes.md", "full")
+EXEC = ("exec", "scripts/total.py", "none")
+
+
+def short(command, output="", **more):
+    """(kind, resource, exposure) of one command."""
+    return [one[:3] for one in observed(command, output, **more)]
 
 
 @pytest.mark.parametrize(
@@ -69,3 +73,37 @@ def test_programs_that_print_a_file_in_their_own_way(command, output, expected):
     assert found[1] == "references/taxes.md"
     if found[0] == "search":
         assert found[3] is None
+
+
+def test_awk_that_goes_on_to_the_next_line_prints_a_part():
+    command = f"awk 'NR>2{{next}} {{print}}' {REFERENCES}/taxes.md"
+    assert short(command, "# Taxes\n") == [("read", "references/taxes.md", "partial")]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("jq . @/assets/a.json 2>/dev/null || python3 -m json.tool @/assets/a.json", ("read", "assets/a.json", "partial")),
+        ("cat @/references/taxes.md || sed -n '1,200p' @/references/taxes.md", READ_TAXES),
+        ("python @/scripts/total.py || python3 @/scripts/total.py", EXEC),
+        ("cp @/assets/a.json out/ 2>/dev/null || cp @/assets/a.json .", ("read", "assets/a.json", "none")),
+    ],
+)  # fmt: skip
+def test_a_second_try_at_the_same_file_is_one_access(command, expected):
+    output = TAXES if expected[2] != "none" else ""
+    assert short(command.replace("@", BUNDLE), output) == [expected]
+
+
+def test_a_second_try_in_other_letters_is_one_access():
+    command = f"cat {BUNDLE}/SKILL.md 2>/dev/null || cat {BUNDLE}/skill.md"
+    assert short(command, SKILL) == [("read", "SKILL.md", "full")]
+
+
+def test_what_several_files_take_goes_into_the_first():
+    commands = read_shell("cat SKILL.md > a.md > /dev/stderr 2> c.md > b.md", "/w")
+    found = command_accesses(commands, "/h")
+    assert [(one.path, one.kind, one.source, one.shown) for one in found[:3]] == [
+        ("/w/SKILL.md", "read", None, False),
+        ("/w/a.md", "write", "/w/SKILL.md", True),
+        ("/w/b.md", "write", None, True),
+    ]

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,13 @@ import pytest
 from skilljuror.errors import WorkerError
 from skilljuror.pipeline.workers import map_ordered, map_unordered
 from tests.support.places import ROOT
+from tests.support.small_studies import until
 
 MAIN = """\
 import sys
 from pathlib import Path
 from skilljuror.pipeline.workers import map_unordered, map_ordered
-from tests.pipeline.test_pool import stay
+from tests.support.programs import stay
 if __name__ == "__main__":
     way = {"map_unordered": map_unordered, "map_ordered": map_ordered}[sys.argv[2]]
     try:
@@ -25,15 +25,6 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         print("stopped")
 """
-
-
-def stay(mark: Path) -> None:
-    """Leaves a mark while it works, for longer than any test takes."""
-    mark.write_text(str(os.getpid()), encoding="utf-8")
-    try:
-        time.sleep(60)
-    finally:
-        mark.unlink()
 
 
 def twice(number: int) -> int:
@@ -61,13 +52,6 @@ def started(request, tmp_path):
 
 def read(path):
     return path.read_text() if path.exists() else ""
-
-
-def until(met, seconds=30.0):
-    limit = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < limit, "it did not happen"
-        time.sleep(0.01)
 
 
 def running(pid):

@@ -2,71 +2,20 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 from uuid import uuid4
 
 import pytest
-import yaml
 
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
 from skilljuror.files import StudyFolder, digest_tree, read_jsonl, read_record
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.study import StudyPlan, TrialRecord
-from skilljuror.pipeline.construction.assay import assay
+from skilljuror.pipeline.construction.assay import AssaySettings, assay
 from skilljuror.pipeline.execution.lock import exclusive_run
 from skilljuror.pipeline.execution.run import run_study
-from tests.support.harness_tasks import SKILL, alive, make_task, needs_bwrap, write_tree
-from tests.support.places import ROOT
-
-PROGRAMS = "tests.support.programs"
-MAIN = """\
-import sys
-from pathlib import Path
-from skilljuror.pipeline.execution.run import run_study
-if __name__ == "__main__":
-    summary = run_study(Path(sys.argv[1]), Path(sys.argv[2]), jobs=2)
-    print(summary.finished, summary.interrupted)
-"""
-
-
-def make_study(base, *, script="echo done > out.txt", trials=2, variants=None, **more):
-    """A study of one task; `variants` maps conditions to variants (default: two bare arms)."""
-    make_task(base / "tea")
-    write_tree(base, {"brew/SKILL.md": SKILL, "main.py": MAIN})
-    arms = variants or {"a": None, "b": None}
-    study = {
-        "name": "tea",
-        "trials_per_cell": trials,
-        "tasks": [{"path": "tea", "skills": "brew"}],
-        "conditions": [{"name": name, "variant": variant} for name, variant in arms.items()],
-        "agent": {"name": f"{PROGRAMS}:shell", "options": {"script": script}},
-        "harness": {"options": {"isolation": "none"}, "timeout_sec": 20},
-    } | more
-    (base / "study.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
-    return base / "study.yaml"
-
-
-def edit(study, **more):
-    study.write_text(yaml.safe_dump(yaml.safe_load(study.read_text()) | more), encoding="utf-8")
-
-
-def start(study, out, **more):
-    """A run in a process of its own, as from a terminal."""
-    return subprocess.Popen(
-        [sys.executable, study.parent / "main.py", study, out],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more,
-    )  # fmt: skip
-
-
-def until(met, seconds=30.0):
-    limit = time.monotonic() + seconds
-    while not met():
-        assert time.monotonic() < limit, "it did not happen"
-        time.sleep(0.01)
+from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
+from tests.support.small_studies import PROGRAMS, edit_study, make_study, start, until
 
 
 def identity(out):
@@ -140,13 +89,36 @@ def test_a_layout_and_a_gate_of_another_package_are_built_run_and_kept(tmp_path)
     assert build.gates == (f"{PROGRAMS}:Grumpy",)
     found = [row for row in read_jsonl(out / "variants/tea/gates.jsonl") if row["findings"]]
     assert [row["gate"] for row in found] == ["grumpy"]
-    assert assay(out / "variants/tea", sites=1).rows
+    assert assay(out / "variants/tea", AssaySettings(sites=1)).rows
 
 
 @needs_bwrap
 def test_isolated_by_default_where_possible(tmp_path):
     study = make_study(tmp_path, trials=1, harness={})
     assert run_study(study, tmp_path / "out").isolation == "bwrap"
+
+
+COPIED = "tests.support.outside_layout:Copied"
+
+
+def test_an_arm_may_get_a_layout_of_another_package(tmp_path):
+    build, arms = {"transforms": {"copied": COPIED}}, {"a": None, "b": "copied"}
+    study = make_study(tmp_path, trials=1, variants=arms, build=build)
+    assert run_study(study, tmp_path / "out").finished == 2
+    folder = StudyFolder(tmp_path / "out")
+    offered = [read_record(TrialRecord, folder.trial_record(n)) for n in folder.finished_trials()]
+    assert {(one.condition, one.variant) for one in offered} == set(arms.items())
+
+
+@pytest.mark.parametrize(
+    ("variant", "transforms"),
+    [(COPIED, {}), ("moved", {"moved": COPIED})],
+    ids=["no name", "another name"],
+)
+def test_a_variant_goes_by_the_name_that_its_transform_gives_it(tmp_path, variant, transforms):
+    study = make_study(tmp_path, variants={"b": variant}, build={"transforms": transforms})
+    with pytest.raises(StudyError, match="makes the variant 'copied'"):
+        run_study(study, tmp_path / "out")
 
 
 def test_running_again_runs_nothing_again(finished):
@@ -175,7 +147,7 @@ def test_only_what_is_missing_runs(finished, tmp_path):
     ],
 )  # fmt: skip
 def test_another_plan_is_refused_and_named(finished, change, named):
-    edit(finished[0], **change)
+    edit_study(finished[0], **change)
     with pytest.raises(StudyError, match=f"changed since: {named}"):
         run_study(*finished)
     assert len(identity(finished[1])) == 4
