@@ -15,11 +15,12 @@ from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES
 from skilljuror.parsers.read import claims, read
 from tests.support import places
 
-needs_corpus = pytest.mark.skipif(
-    not places.CORPUS.is_dir(), reason="the corpus of real logs is not beside the checkout"
-)
-pytestmark = needs_corpus
-
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(
+        not places.CORPUS.is_dir(), reason="the corpus of real logs is not beside the checkout"
+    ),
+]
 LOGS = {".jsonl", ".json", ".txt", ".traj", ".log"}
 UNREAD = {
     "pi session: this kind of log is not read": 1,

@@ -1,7 +1,6 @@
 """Harbor's own words about a trial."""
 
 import json
-import shutil
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,9 +11,9 @@ from skilljuror.parsers.base import Source
 from skilljuror.parsers.harbor.result import is_trial, read_result
 from skilljuror.parsers.read import read
 from tests.support import places
+from tests.support.harbor_trials import TRIAL, copied_trial
 from tests.support.odd_json import spoil
 
-TRIAL = places.GOLDENS / "harbor-trial" / "codex" / "raw"
 NO_LOG = places.GOLDENS / "harbor-trial" / "no-log" / "raw"
 
 
@@ -58,54 +57,6 @@ def test_a_job_is_no_trial(tmp_path):
         read_result(tmp_path)
 
 
-def without(tmp_path, *names):
-    trial = tmp_path / "trial"
-    shutil.copytree(TRIAL, trial)
-    for name in names:
-        path = trial / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    return trial
-
-
-@pytest.mark.parametrize(
-    ("gone", "format"),
-    [
-        ((), "codex-rollout"),
-        (("agent/sessions",), "codex-exec"),
-        (("agent/sessions", "agent/codex.txt"), "atif"),
-    ],
-)
-def test_the_most_native_log_is_read(tmp_path, gone, format):
-    runs = list(read(Source(without(tmp_path, *gone)), "harbor-trial"))
-    assert [run.format for run in runs] == [format]
-    assert runs[0].trajectory == read_result(TRIAL).id
-    assert runs[0].session == "01b00000-0000-7000-8000-0000000000d1"
-    assert (runs[0].agent, runs[0].model) == ("codex", "scripted-1")
-
-
-def test_tokens_of_the_trial_fill_in(tmp_path):
-    trial = without(tmp_path, "agent/sessions", "agent/codex.txt")
-    usage = next(read(Source(trial), "harbor-trial")).usage
-    assert usage is not None
-    assert (usage.input, usage.cache_read, usage.output, usage.cost_usd) == (500, 400, 30, 0.01)
-
-
-def test_a_broken_native_log_falls_back(tmp_path):
-    trial = without(tmp_path, "agent/sessions", "agent/codex.txt")
-    broken = trial / "agent" / "old.json"
-    broken.write_text('{"info": {"mini_version": "2"}, "messages": 7}')
-    run = next(read(Source(trial), "harbor-trial"))
-    assert run.format == "atif"
-    assert "has no list of messages" in run.warnings[0]
-
-
-def test_only_broken_logs_are_an_error(tmp_path):
-    trial = without(tmp_path, "agent/sessions", "agent/codex.txt")
-    (trial / "agent" / "trajectory.json").write_text('{"schema_version": "ATIF-v1.7"}')
-    with pytest.raises(TrajectoryError, match="ATIF without a list of steps"):
-        list(read(Source(trial), "harbor-trial"))
-
-
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
 )
@@ -115,3 +66,27 @@ def test_results_of_wrong_types(tmp_path, chance):
     (tmp_path / "result.json").write_text(json.dumps(spoil(given_result, chance)))
     if is_trial(tmp_path):
         assert read_result(tmp_path).trial_name
+
+
+def test_a_result_with_a_reward_that_is_no_number(tmp_path):
+    folder = copied_trial(tmp_path, lambda given: given["verifier_result"].update(rewards={"reward": float("nan"), "x": 1}))  # fmt: skip
+    result = read_result(folder)
+    assert (result.reward, result.rewards) == (None, {"x": 1.0})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda shown: "\ufeff" + shown,
+        lambda shown: shown.replace('"sea/tides"', '"sea/\\ud800"'),
+        lambda shown: shown.replace('"format": 0.5', '"format": Infinity'),
+    ],
+    ids=["byte order mark", "half a character", "infinity"],
+)
+def test_a_result_that_strict_readers_refuse(tmp_path, text):
+    folder = copied_trial(tmp_path, text=text)
+    assert is_trial(folder)
+    (run,) = read(Source(folder), "harbor-trial")
+    assert run.outcome is not None
+    assert run.outcome.reward == 1.0
+    json.dumps(read_result(folder).task_name).encode()

@@ -1,130 +1,18 @@
-"""Finding logs: what is read, what is skipped, what is an error, and what belongs together."""
+"""Which files belong together: threads, sub-agents, parts and continuations."""
 
 import json
-import os
 import shutil
-import zipfile
-from pathlib import Path
 
 import pytest
 
 from skilljuror.parsers.discovery.find_logs import discover, session_names_at
 from skilljuror.parsers.read import read
 from tests.support import goldens, places
+from tests.support.parsed_logs import write_json
 
 CODEX = places.GOLDENS / "codex-rollout" / "family" / "raw"
 CLAUDE = places.GOLDENS / "claude-session" / "subagent" / "raw" / "projects" / "-w-harbour"
 SESSION = "5e551000-0000-4000-8000-000000000002"
-
-
-def write(path: Path, value) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
-    return path
-
-
-def shown(found):
-    return [(one.source.path.name, one.format, one.named) for one in found]
-
-
-def test_a_folder_is_walked_in_order(tmp_path):
-    write(tmp_path / "b.txt", "words")
-    write(tmp_path / "a" / "z.json", {"schema_version": "ATIF-v1.7", "steps": []})
-    assert shown(discover([tmp_path])) == [("b.txt", None, False), ("z.json", "atif", False)]
-
-
-def test_no_file_s_first_bytes_stay_in_memory():
-    found = discover([places.GOLDENS])
-    assert len(found) > 50
-    assert not any(one.source.head for one in found)
-
-
-def test_unclaimed_files_say_so(tmp_path):
-    found = discover([write(tmp_path / "notes.md", "# Notes")])
-    assert (found[0].named, found[0].format, found[0].problem) == (
-        True,
-        None,
-        "no format claims it",
-    )
-
-
-def test_a_missing_path_is_a_problem(tmp_path):
-    found = discover([tmp_path / "gone"])
-    assert found[0].named
-    assert found[0].problem == f"{str(tmp_path / 'gone')!r} does not exist"
-
-
-def test_two_claims_name_both(tmp_path):
-    both = {"sessionId": "s", "projectHash": "h", "schema_version": "ATIF-v1.7", "steps": []}
-    found = discover([write(tmp_path / "both.json", both)])
-    assert found[0].format is None
-    assert "atif and gemini-chat both claim it" in str(found[0].problem)
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        ({"type": "session", "id": "x", "cwd": "/w"}, "pi session"),
-        ({"environment": "main", "trajectory": [], "info": {}}, "SWE-agent .traj"),
-        ({"history": [{"role": "system", "agent": "main"}]}, "SWE-agent .traj"),
-        ({"phase": "agent", "type": "tool_call"}, "BenchFlow log"),
-        ({"request": {}, "response": {}}, "BenchFlow log"),
-    ],
-)
-def test_known_logs_that_are_not_read(tmp_path, value, name):
-    found = discover([write(tmp_path / "log.json", value)])
-    assert found[0].problem == f"{name}: this kind of log is not read"
-
-
-def test_inspect_archive_is_named(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
-        archive.writestr("header.json", "{}")
-    assert "Inspect .eval" in str(discover([tmp_path])[0].problem)
-
-
-def test_a_path_given_twice_counts_once(tmp_path):
-    write(tmp_path / "a.txt", "x")
-    assert len(discover([tmp_path, tmp_path / "a.txt", tmp_path])) == 1
-
-
-def test_since_leaves_old_files_out(tmp_path):
-    for name, moment in (("old.txt", 1000), ("new.txt", 3000)):
-        os.utime(write(tmp_path / name, "x"), (moment, moment))
-    assert shown(discover([tmp_path], since=2000)) == [("new.txt", None, False)]
-    assert len(discover([tmp_path / "old.txt"], since=2000)) == 1
-
-
-def test_links_are_not_followed_out(tmp_path):
-    outside = write(tmp_path / "outside" / "x.txt", "x")
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "link.txt").symlink_to(outside)
-    (tmp_path / "in" / "folder").symlink_to(outside.parent)
-    found = discover([tmp_path / "in"])
-    assert [one.problem for one in found] == ["a link out of the folder"]
-
-
-def test_a_large_first_record_is_looked_at_again(tmp_path):
-    first = {"type": "file-history-snapshot", "snapshot": "x" * 100_000}
-    second = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "hi"}}
-    path = write(tmp_path / "s.jsonl", json.dumps(first) + "\n" + json.dumps(second) + "\n")
-    assert discover([path])[0].format == "claude-session"
-
-
-def test_a_trial_is_one_source():
-    found = discover([places.GOLDENS / "harbor-trial" / "codex"])
-    read = [one.source.path for one in found if one.format]
-    assert read == [goldens.raw("harbor-trial/codex")]
-    assert {one.source.path.name for one in found if not one.format} == {
-        "SOURCE.md",
-        "expected.json",
-    }
-
-
-def test_a_job_folder_is_walked(tmp_path):
-    trial = tmp_path / "job" / "tides__Abc1234"
-    shutil.copytree(places.GOLDENS / "harbor-trial" / "codex" / "raw", trial)
-    write(tmp_path / "job" / "result.json", {"id": "j", "stats": {}, "n_total_trials": 1})
-    assert shown(discover([tmp_path]))[-1] == ("tides__Abc1234", "harbor-trial", False)
 
 
 def test_threads_of_threads_are_read_with_the_first():
@@ -176,7 +64,7 @@ def test_a_session_goes_on_in_another_project(tmp_path):
 def test_event_files_are_one_history(tmp_path):
     events = json.loads((places.GOLDENS / "openhands" / "events" / "raw.json").read_text())
     for number, event in enumerate(events):
-        write(tmp_path / "events" / f"{number}.json", event)
+        write_json(tmp_path / "events" / f"{number}.json", event)
     found = discover([tmp_path])
     assert [one.source.path.name for one in found] == ["0.json"]
     assert len(found[0].source.siblings) == len(events) - 1
@@ -186,7 +74,9 @@ def atif(path, goes_on=None, *, cwd="/w"):
     """A document of one step that names its continuation."""
     step = {"step_id": 1, "source": "agent", "message": path.stem}
     value = {"schema_version": "ATIF-v1.8", "agent": {"extra": {"cwds": [cwd]}}, "steps": [step]}
-    return write(path, value if goes_on is None else {**value, "continued_trajectory_ref": goes_on})
+    return write_json(
+        path, value if goes_on is None else {**value, "continued_trajectory_ref": goes_on}
+    )
 
 
 def told(paths):
@@ -232,7 +122,7 @@ def test_a_reference_behind_a_long_log_is_found(tmp_path):
 def test_a_reference_leads_to_no_missing_or_foreign_file(tmp_path, reference):
     out = atif(tmp_path / "out.json")
     log = atif(tmp_path / "named" / "a.json", reference)
-    write(tmp_path / "named" / "notes.txt", "Notes")
+    write_json(tmp_path / "named" / "notes.txt", "Notes")
     (tmp_path / "named" / "link.json").symlink_to(out)
     (tmp_path / "named" / "away").symlink_to(tmp_path)
     assert told([log]) == [["a"]]

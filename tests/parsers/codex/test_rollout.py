@@ -1,21 +1,9 @@
-"""Facts of single formats that come in several spellings or orders."""
+"""Codex rollouts: facts that come in several spellings or orders."""
 
 import json
 
-from skilljuror.models.trajectory import Trajectory
-from skilljuror.parsers.base import Source
-from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.rows import trajectory_row
-from tests.support import goldens
-
-
-def only(path, format: str, siblings=()) -> Trajectory:
-    (run,) = read(Source(path, siblings=tuple(siblings)), format)
-    return run
-
-
-def calls_of(run: Trajectory, action: str):
-    return [call for step in run.steps for call in step.calls if call.action == action]
+from tests.support.parsed_logs import calls_of, read_one
 
 
 def codex(tmp_path, *payloads):
@@ -24,7 +12,7 @@ def codex(tmp_path, *payloads):
     rows = [{"timestamp": stamp, "type": kind, "payload": held} for kind, held in records]
     path = tmp_path / "rollout-t1.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-    return only(path, "codex-rollout")
+    return read_one(path, "codex-rollout")
 
 
 CALL = (
@@ -56,42 +44,6 @@ def test_codex_takes_a_command_s_end_from_its_event_whichever_comes_first(tmp_pa
         assert call.result is not None
         assert (call.result.exit_code, call.result.seconds) == (3, 1.5)
         assert call.result.text.endswith("x")
-
-
-def gemini(tmp_path, *agent_ids: str | None):
-    """A chat with one call per id (None: it names no chat) and the chats `a` and `b`."""
-    given = []
-    for number, agent in enumerate(agent_ids):
-        named = {"agentId": agent} if agent else {}
-        given.append({"id": f"g{number}", "name": "invoke_agent", "args": {}, **named})
-    head = {"sessionId": "main", "projectHash": "0"}
-    rows = [head, {"id": "m", "type": "gemini", "content": "", "toolCalls": given}]
-    path = tmp_path / "session.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-    children = []
-    for name in ("a", "b"):
-        rows = [{**head, "sessionId": name}, {"id": name, "type": "gemini", "content": "hello"}]
-        children.append(tmp_path / f"{name}.jsonl")
-        children[-1].write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-    return only(path, "gemini-chat", children)
-
-
-def test_gemini_calls_are_joined_to_the_chat_they_name(tmp_path):
-    for named, expected in (
-        (("b", "a"), ["b", "a"]),
-        ((None, None), ["a", "b"]),
-        ((None, "a"), ["b", "a"]),
-    ):
-        calls = calls_of(gemini(tmp_path, *named), "agent")
-        assert [call.agent for call in calls] == expected
-
-
-def test_claude_tells_thinking_tokens_only_where_the_log_does():
-    (new,) = goldens.trajectories("claude-session/skill-call")
-    (old,) = goldens.trajectories("claude-session/slash-and-compaction")
-    assert new.usage is not None
-    assert old.usage is not None
-    assert (new.usage.reasoning, old.usage.reasoning) == (12, None)
 
 
 def test_an_input_count_that_leaves_its_cache_out_is_handed_on(tmp_path):

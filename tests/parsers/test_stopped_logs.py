@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skilljuror.models.trajectory import Message, Trajectory
-from skilljuror.parsers.assembly.builders import MAIN, TrajectoryBuilder
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.assembly.builders import MAIN
 from skilljuror.parsers.base import Source
 from skilljuror.parsers.read import read
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
@@ -64,37 +64,6 @@ def test_the_measure_and_the_flag_follow(tmp_path):
         " ON m.trial = t.trajectory WHERE m.metric = 'log_complete' ORDER BY ALL",
     ).rows
     assert rows == [(False, 0.0), (True, 1.0)]
-
-
-def draft(calls: int, *after: str) -> TrajectoryBuilder:
-    """A run of one step with some answered calls, and messages of these kinds after it."""
-    run = TrajectoryBuilder()
-    step = run.add_step(MAIN, 1)
-    for number in range(calls):
-        run.add_call(step, str(number), "bash", {}, 1)
-    for kind in after:
-        run.messages.append(Message(MAIN, kind, "text", 2, 1))  # type: ignore[arg-type]
-    return run
-
-
-@pytest.mark.parametrize(
-    ("calls", "after", "answered"),
-    [
-        (0, (), True),
-        (1, (), False),
-        (0, ("prompt",), False),
-        (1, ("other",), True),
-        (0, ("skill_listing",), True),
-        (1, ("skill_body",), False),
-        (0, ("prompt", "other"), True),
-    ],
-)
-def test_who_waits(calls, after, answered):
-    assert draft(calls, *after).ends_with_answer() is answered
-
-
-def test_a_log_without_a_step_is_no_answer():
-    assert not TrajectoryBuilder().ends_with_answer()
 
 
 def codex(tmp_path: Path, *ends: str) -> Trajectory:

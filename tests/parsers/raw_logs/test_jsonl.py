@@ -31,6 +31,18 @@ def read(tmp_path, data: bytes, skip=None):
         (b'[1]\n"text"\n{"a":1}\n', [(3, {"a": 1})]),
         (b"", []),
     ],
+    ids=[
+        "plain",
+        "glued",
+        "blank lines, no end",
+        "byte order mark",
+        "padding",
+        "invalid UTF-8",
+        "half a character",
+        "control character",
+        "no objects",
+        "empty",
+    ],
 )
 def test_odd_files(tmp_path, data, found):
     values, lines = read(tmp_path, data)

@@ -1,0 +1,92 @@
+"""Finding logs: what is read, what is skipped, what is an error."""
+
+import json
+import os
+import shutil
+
+from skilljuror.parsers.discovery.find_logs import discover
+from tests.support import goldens, places
+from tests.support.parsed_logs import write_json
+
+
+def shown(found):
+    return [(one.source.path.name, one.format, one.named) for one in found]
+
+
+def test_a_folder_is_walked_in_order(tmp_path):
+    write_json(tmp_path / "b.txt", "words")
+    write_json(tmp_path / "a" / "z.json", {"schema_version": "ATIF-v1.7", "steps": []})
+    assert shown(discover([tmp_path])) == [("b.txt", None, False), ("z.json", "atif", False)]
+
+
+def test_no_file_s_first_bytes_stay_in_memory():
+    found = discover([places.GOLDENS])
+    assert len(found) > 50
+    assert not any(one.source.head for one in found)
+
+
+def test_unclaimed_files_say_so(tmp_path):
+    found = discover([write_json(tmp_path / "notes.md", "# Notes")])
+    assert (found[0].named, found[0].format, found[0].problem) == (
+        True,
+        None,
+        "no format claims it",
+    )
+
+
+def test_a_missing_path_is_a_problem(tmp_path):
+    found = discover([tmp_path / "gone"])
+    assert found[0].named
+    assert found[0].problem == f"{str(tmp_path / 'gone')!r} does not exist"
+
+
+def test_two_claims_name_both(tmp_path):
+    both = {"sessionId": "s", "projectHash": "h", "schema_version": "ATIF-v1.7", "steps": []}
+    found = discover([write_json(tmp_path / "both.json", both)])
+    assert found[0].format is None
+    assert "atif and gemini-chat both claim it" in str(found[0].problem)
+
+
+def test_a_path_given_twice_counts_once(tmp_path):
+    write_json(tmp_path / "a.txt", "x")
+    assert len(discover([tmp_path, tmp_path / "a.txt", tmp_path])) == 1
+
+
+def test_since_leaves_old_files_out(tmp_path):
+    for name, moment in (("old.txt", 1000), ("new.txt", 3000)):
+        os.utime(write_json(tmp_path / name, "x"), (moment, moment))
+    assert shown(discover([tmp_path], since=2000)) == [("new.txt", None, False)]
+    assert len(discover([tmp_path / "old.txt"], since=2000)) == 1
+
+
+def test_links_are_not_followed_out(tmp_path):
+    outside = write_json(tmp_path / "outside" / "x.txt", "x")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link.txt").symlink_to(outside)
+    (tmp_path / "in" / "folder").symlink_to(outside.parent)
+    found = discover([tmp_path / "in"])
+    assert [one.problem for one in found] == ["a link out of the folder"]
+
+
+def test_a_large_first_record_is_looked_at_again(tmp_path):
+    first = {"type": "file-history-snapshot", "snapshot": "x" * 100_000}
+    second = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "hi"}}
+    path = write_json(tmp_path / "s.jsonl", json.dumps(first) + "\n" + json.dumps(second) + "\n")
+    assert discover([path])[0].format == "claude-session"
+
+
+def test_a_trial_is_one_source():
+    found = discover([places.GOLDENS / "harbor-trial" / "codex"])
+    read = [one.source.path for one in found if one.format]
+    assert read == [goldens.raw("harbor-trial/codex")]
+    assert {one.source.path.name for one in found if not one.format} == {
+        "SOURCE.md",
+        "expected.json",
+    }
+
+
+def test_a_job_folder_is_walked(tmp_path):
+    trial = tmp_path / "job" / "tides__Abc1234"
+    shutil.copytree(places.GOLDENS / "harbor-trial" / "codex" / "raw", trial)
+    write_json(tmp_path / "job" / "result.json", {"id": "j", "stats": {}, "n_total_trials": 1})
+    assert shown(discover([tmp_path]))[-1] == ("tides__Abc1234", "harbor-trial", False)

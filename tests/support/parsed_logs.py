@@ -1,0 +1,35 @@
+"""Logs read by one format, and calls of what was read."""
+
+import json
+from pathlib import Path
+
+from skilljuror.models.trajectory import Trajectory
+from skilljuror.parsers.base import Source
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.read import read
+
+
+def read_one(path, format: str, siblings=()) -> Trajectory:
+    """The one run of a log, read with a format."""
+    (run,) = read(Source(path, siblings=tuple(siblings)), format)
+    return run
+
+
+def calls_of(run: Trajectory, action: str):
+    """Every call of a run of that kind."""
+    return [call for step in run.steps for call in step.calls if call.action == action]
+
+
+def write_json(path: Path, value) -> Path:
+    """A file of a text, or of a value as JSON, in folders that need not be there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
+
+
+def read_claimed(folder, value, format: str):
+    """The one run of a value written as a log, which that format has to claim."""
+    (found,) = discover([write_json(folder / "log.json", value)])
+    assert found.format == format
+    (run,) = read(found.source, format)
+    return run
