@@ -15,10 +15,10 @@ from skilljuror.pipeline.ingestion.trials import ingest_trials
 from skilljuror.pipeline.lookup import report_study
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
-from tests.pipeline.test_run import make_study
 from tests.support import fabricated_records as fake
 from tests.support.cli_process import call, complaint
 from tests.support.places import GOLDENS
+from tests.support.small_studies import make_study
 
 PACKAGE = """
 from skilljuror.metrics.base import Definition, defines, to_measures
