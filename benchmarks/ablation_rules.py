@@ -149,7 +149,7 @@ RULES = (
     Rule("calls: searches for names", {f"{RES}:_prints_names_only": no}, kept="Claude Code's Grep prints the names of files unless it is asked for content."),
     Rule("discovery: known roots", {"resolution.skill_catalog:_KNOWN_ROOT": NEVER}),
     Rule("discovery: paths in prompts", {f"{DISC}:_skill_files": nothing}),
-    Rule("discovery: roots in prompts", {f"{DISC}:_ROOT_PATH": NEVER}, kept="Benchmarks tell agents without skills of their own where they lie: \"Skills are in /work/skills\"."),
+    Rule("discovery: roots in prompts", {f"{DISC}:_ROOT_PATH": NEVER}, kept="Benchmarks tell agents without skills of their own where they lie: \"Skills are in /srv/skills\"."),
     Rule("discovery: base directories", {f"{DISC}:_add_body": none}),
     Rule("discovery: loaded skills", {f"{RUN}:_learn_skill": none}),
     Rule("catalog: closed roots", {f"{DISC}:_add_offered": none}),

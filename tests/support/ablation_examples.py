@@ -95,7 +95,7 @@ EXAMPLES: dict[str, Callable[[], Example]] = {
     "calls: Windows paths": lambda: shell(r"type C:\Users\me\.codex\skills\ledger\SKILL.md", SKILL),
     "calls: what a tool's name tells": lambda: Example((ToolCall("c1", "mcp__files__edit_file", "other", 2, arguments={"path": TAXES_PATH}, result=ToolResult("done", 3, True)),)),
     "calls: searches for names": lambda: Example((file_tool("search", ToolResult(TAXES_PATH, 3, True), path=BUNDLE, pattern="tax"),)),
-    "discovery: roots in prompts": lambda: message("prompt", "Skills are in /work/skills, use them.", ran("cat /work/skills/ledger/SKILL.md", SKILL), format="mini-swe-agent"),
+    "discovery: roots in prompts": lambda: message("prompt", "Skills are in /srv/skills, use them.", ran("cat /srv/skills/ledger/SKILL.md", SKILL), format="mini-swe-agent"),
     "content: trivial lines": lambda: given(f"awk '/total/' {BUNDLE}/scripts/total.py", 'x\n\nimport sys\ny\nz\nprint("total of the ledger", len(sys.argv))\n'),
     "segments: headings": lambda: shell(f"head -2 {BUNDLE}/SKILL.md {TAXES_PATH}", f"==> {BUNDLE}/SKILL.md <==\n---\nname: ledger\n\n==> {TAXES_PATH} <==\n{TAXES}"),
     "segments: after other output": lambda: shell(f"pwd && ls && sed -n 1,200p {BUNDLE}/SKILL.md", f"/srv/app\nnotes.md\n{SKILL}"),
