@@ -98,29 +98,6 @@ def test_isolated_by_default_where_possible(tmp_path):
     assert run_study(study, tmp_path / "out").isolation == "bwrap"
 
 
-COPIED = "tests.support.outside_layout:Copied"
-
-
-def test_an_arm_may_get_a_layout_of_another_package(tmp_path):
-    build, arms = {"transforms": {"copied": COPIED}}, {"a": None, "b": "copied"}
-    study = make_study(tmp_path, trials=1, variants=arms, build=build)
-    assert run_study(study, tmp_path / "out").finished == 2
-    folder = StudyFolder(tmp_path / "out")
-    offered = [read_record(TrialRecord, folder.trial_record(n)) for n in folder.finished_trials()]
-    assert {(one.condition, one.variant) for one in offered} == set(arms.items())
-
-
-@pytest.mark.parametrize(
-    ("variant", "transforms"),
-    [(COPIED, {}), ("moved", {"moved": COPIED})],
-    ids=["no name", "another name"],
-)
-def test_a_variant_goes_by_the_name_that_its_transform_gives_it(tmp_path, variant, transforms):
-    study = make_study(tmp_path, variants={"b": variant}, build={"transforms": transforms})
-    with pytest.raises(StudyError, match="makes the variant 'copied'"):
-        run_study(study, tmp_path / "out")
-
-
 def test_running_again_runs_nothing_again(finished):
     before = identity(finished[1])
     again = run_study(*finished)
