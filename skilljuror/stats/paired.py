@@ -14,7 +14,7 @@ Arm = Mapping[str, Sequence[float]]
 """Task -> the outcomes of its trials in one condition (0 and 1 for passes)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairedDelta:
     """Mean over tasks of (treatment mean - control mean)."""
 
@@ -38,6 +38,15 @@ class PairedDelta:
     """Tasks that lack either arm and were dropped from both."""
     method: str = "paired task means"
     """Name of the method."""
+
+    def __repr__(self) -> str:
+        """The difference as one would quote it."""
+        count = f"{self.tasks} task{'' if self.tasks == 1 else 's'}"
+        if self.delta is None or self.t is None:
+            told = "no difference" if self.delta is None else f"{self.delta:+.3g} {self.unit}"
+            return f"{told}, no interval ({count})"
+        interval = f"{100 * self.t.level:g} % interval {self.t.low:+.3g} to {self.t.high:+.3g}"
+        return f"{self.delta:+.3g} {self.unit} ({interval}, {self.t.method}, {count})"
 
 
 def paired_delta(
