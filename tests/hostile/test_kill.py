@@ -145,7 +145,7 @@ def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     killed = 0
     for _ in range(1 if name == "demo" else KILLS):
         start_over()
-        killed += _kill(COMMANDS[name], folder, chance.uniform(0.1, 0.9) * seconds)
+        killed += _kill(COMMANDS[name], folder, chance.uniform(0.1, 0.6) * seconds)
         again = _finished(COMMANDS[name], folder)
         assert again.returncode == 0, again.stderr
         if name not in RESUMED:
