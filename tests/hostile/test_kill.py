@@ -54,8 +54,8 @@ OF_FILES = ("seen", "groups")
 
 
 def test_every_command_is_killed():
-    commands = typer.main.get_command(app).commands
-    assert {name.split()[0] for name in COMMANDS} == set(commands)
+    group = typer.main.get_group(app)
+    assert {name.split()[0] for name in COMMANDS} == set(group.commands)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def stages(tmp_path_factory):
     study = yaml.safe_load((folder / "study.yaml").read_text())
     study |= {"tasks": study["tasks"][:2], "trials_per_cell": 1}
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
-    made = {(): folder}
+    made: dict[tuple[str, ...], Path] = {(): folder}
     for done in (("run",), ("run", "ingest"), ("run", "ingest", "judge")):
         made[done] = folder.parent / done[-1]
         shutil.copytree(made[done[:-1]], made[done], symlinks=True)
