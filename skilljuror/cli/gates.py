@@ -1,7 +1,8 @@
 """Commands that judge and prove variants and weigh the gates: audit, verify, diff, assay, explain."""
 
 from enum import StrEnum
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +11,8 @@ from skilljuror.cli.options import Debug, Gates, Jobs, Json
 from skilljuror.cli.output import command_line, emit, progress, table, to_plain
 from skilljuror.errors import BundleError
 
+UNCLAIMED = "unclaimed"
+"""The layout of a bundle that claims none: nothing is asked of it but what its source had."""
 STATUS = {"pass": 0, "fail": 1, "review": 3}
 
 
@@ -20,11 +23,20 @@ class Kind(StrEnum):
     pd = "pd"
 
 
+class Form(StrEnum):
+    """Forms in which `audit` tells what it found."""
+
+    text = "text"
+    markdown = "markdown"
+    github = "github"
+    sarif = "sarif"
+
+
 class Policy(StrEnum):
     """Named policies."""
 
     strict = "strict"
-    llm = "llm"
+    edited = "edited"
 
 
 def verify(
@@ -91,53 +103,64 @@ def _print_diff(found: Any, html: Path | None) -> None:
 
 
 def audit(
-    source: Annotated[Path, typer.Option("--source", help="The source, or the parent variant.")],
-    variant: Annotated[Path, typer.Option("--variant", help="The bundle to judge.")],
-    kind: Annotated[Kind, typer.Option("--kind", help="Layout the variant claims.")],
-    policy: Annotated[Policy, typer.Option("--policy", help="How strict.")] = Policy.strict,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="SOURCE", help="What it was: a folder, a zip, or REV:PATH of git."),
+    ],
+    variant: Annotated[str, typer.Argument(metavar="VARIANT", help="What it is now, named alike.")],
+    kind: Annotated[
+        Kind | None, typer.Option("--kind", help="Layout that the variant claims; default: none.")
+    ] = None,
+    policy: Annotated[Policy, typer.Option("--policy", help="How strict.")] = Policy.edited,
     gates: Gates = None,
+    form: Annotated[
+        Form, typer.Option("--format", help="For people, a comment, annotations, code scanning.")
+    ] = Form.text,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Judge whether a bundle keeps the knowledge of another and has the layout it claims."""
-    from skilljuror.bundles import load_bundle
+    """Judge whether a bundle keeps the knowledge of another, and has the layout it claims."""
+    from skilljuror.bundles.revision import load_named
     from skilljuror.pipeline.construction.audit import audit as judge_pair
+    from skilljuror.pipeline.construction.audit import moves, reasons
+    from skilljuror.reports.audit import FORMATS, AuditReport
 
-    parent = load_bundle(source)
+    parent = load_named(source)
     if not parent.skills:
         raise BundleError(
-            f"--source {str(source)!r} has no SKILL.md in any folder; point at a skill's folder, or"
+            f"SOURCE {source!r} has no SKILL.md in any folder; point at a skill's folder, or"
             " at a folder of skills",
-            file=str(source),
+            file=source,
             field="source",
         )
     tops = {path.partition("/")[0] for path in parent.files}
     under = tops.pop() if len(tops) == 1 else None  # what one skill's folder is called says nothing
-    judged = load_bundle(variant, under=under)
-    result = judge_pair(parent, judged, kind.value, policy.value, gates=gates or ())
-    fields = ("rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
+    judged = load_named(variant, under=under)
+    claimed = kind.value if kind else UNCLAIMED
+    result = judge_pair(parent, judged, claimed, policy.value, gates=gates or ())
+    moved = moves(parent, judged) if form is Form.markdown else ()
+    place = partial(_path, variant, under)
+    report = AuditReport(source, variant, result, reasons(result), moved, place)
+    fields = ("id", "rule", "severity", "file", "line", "source_text", "variant_text", "inherited")
     findings = [
         {name: row[name] for name in (*fields, "message")}
-        for row in to_plain(list(result.findings))
+        for row in to_plain([one.model_dump() | {"id": one.id} for one in result.findings])
     ]
-    payload = {"verdict": result.verdict, "findings": findings}
-    emit(payload, json, lambda: _print_audit(result.verdict, findings))
+    payload = {
+        "verdict": result.verdict, "policy": policy.value, "reasons": report.reasons,
+        "findings": findings,
+    }  # fmt: skip
+    emit(payload, json, lambda: print(FORMATS[form.value](report)))
     raise typer.Exit(STATUS[result.verdict])
 
 
-def _print_audit(verdict: str, findings: list[dict[str, Any]]) -> None:
-    own = [row for row in findings if not row["inherited"]]
-    if own:
-        rows = [
-            (
-                row["severity"], row["rule"], f"{row['file']}:{row['line'] or ''}".rstrip(":"),
-                row["message"] or row["variant_text"] or row["source_text"],
-            )
-            for row in own
-        ]  # fmt: skip
-        table(("severity", "rule", "where", "what"), rows)
-    inherited = len(findings) - len(own)
-    print(f"verdict: {verdict} ({len(own)} findings, {inherited} more inherited from the source)")
+def _path(variant: str, under: str | None, file: str) -> str:
+    """A file of the variant, from here; its root where none is named."""
+    folder = PurePosixPath(variant.partition(":")[2] or variant)
+    inner = PurePosixPath(file or f"{under or ''}/SKILL.md")
+    if under and inner.parts[:1] == (under,) and not Path(folder, under).is_dir():
+        inner = inner.relative_to(under)
+    return str(folder / inner)
 
 
 def assay(

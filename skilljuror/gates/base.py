@@ -14,5 +14,5 @@ class Gate(Protocol):
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; `kind` is the layout the variant claims (baseline, pd, …),
-        `policy` is "strict" (made by the plan engine) or "llm" (written by anybody)."""
+        `policy` is "strict" (made by the plan engine) or "edited" (written by anybody)."""
         ...

@@ -1,7 +1,7 @@
 """Named policies: from findings to a verdict."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import yaml
@@ -42,16 +42,28 @@ class Policy(Record):
 
     def verdict(self, findings: Iterable[Finding], compared: int) -> GateVerdict:
         """The worst verdict that the findings which are not inherited deserve."""
-        own = [finding for finding in findings if not finding.inherited]
-        verdicts: list[GateVerdict] = ["pass"]
-        verdicts += [self.rules.get(f.rule, self.severities[f.severity]) for f in own]
-        for rule, count in Counter(finding.rule for finding in own).items():
-            verdicts += self._over(rule, count, compared)
-        return worst(verdicts)
+        return worst(verdict for verdict, _ in self._verdicts(findings, compared))
 
-    def _over(self, rule: str, count: int, compared: int) -> list[GateVerdict]:
-        limits = self.limits.get(rule, ())
-        return [x.verdict for x in limits if count > max(x.count, x.share * compared)]
+    def reasons(self, findings: Iterable[Finding], compared: int) -> tuple[str, ...]:
+        """What made the verdict what it is: rules, and how often each was broken; () for a pass."""
+        verdicts = [*self._verdicts(findings, compared)]
+        decided = worst(verdict for verdict, _ in verdicts)
+        told = dict.fromkeys(reason for verdict, reason in verdicts if verdict == decided)
+        return () if decided == "pass" else tuple(told)
+
+    def _verdicts(
+        self, findings: Iterable[Finding], compared: int
+    ) -> Iterator[tuple[GateVerdict, str]]:
+        """Every verdict that the findings earn one by one and together, with its reason."""
+        own = [finding for finding in findings if not finding.inherited]
+        for rule, count in Counter(finding.rule for finding in own).items():
+            severities = (finding.severity for finding in own if finding.rule == rule)
+            one = self.rules.get(rule) or worst(self.severities[each] for each in severities)
+            yield one, f"{rule} ({count})"
+            for limit in self.limits.get(rule, ()):
+                if count > max(limit.count, limit.share * compared):
+                    allowed = max(limit.count, int(limit.share * compared))
+                    yield limit.verdict, f"{rule} ({count}, more than the {allowed} allowed)"
 
 
 def worst(verdicts: Iterable[GateVerdict]) -> GateVerdict:

@@ -56,7 +56,7 @@ class GateResult(Record):
     parent: str
     """What it was judged against."""
     policy: str
-    """Named policy: strict or llm."""
+    """Named policy: strict or edited."""
     verdict: GateVerdict
     """pass, review (a person must look) or fail."""
     findings: tuple[Finding, ...] = ()

@@ -140,7 +140,7 @@ CREATE TABLE gate_results (
     variant VARCHAR NOT NULL,  -- Variant that was judged.
     gate VARCHAR NOT NULL,  -- Name of the gate.
     parent VARCHAR NOT NULL,  -- What it was judged against.
-    policy VARCHAR NOT NULL,  -- Named policy: strict or llm.
+    policy VARCHAR NOT NULL,  -- Named policy: strict or edited.
     verdict VARCHAR NOT NULL,  -- pass, review (a person must look) or fail.
     checked MAP(VARCHAR, BIGINT) NOT NULL  -- How many things of each kind were compared.
 );

@@ -19,7 +19,7 @@ def check(rule, parent, variant, kind, named="strict"):
     return gate.check(parent, variant, kind, named)
 
 
-@pytest.mark.parametrize("named", ["strict", "llm"])
+@pytest.mark.parametrize("named", ["strict", "edited"])
 @pytest.mark.parametrize("kind", FAITHFUL)
 @pytest.mark.parametrize("gate", GATES)
 def test_a_faithful_pair_passes(gate, kind, named):

@@ -24,7 +24,7 @@ def test_strict_fails_on_everything(rule):
     assert policy("strict").verdict(found(rule), 1000) == "fail"
 
 
-@pytest.mark.parametrize("named", ["strict", "llm"])
+@pytest.mark.parametrize("named", ["strict", "edited"])
 def test_a_long_file_is_only_told(named):
     assert policy(named).verdict(found("size.one-read"), 1000) == "pass"
 
@@ -44,7 +44,7 @@ def test_a_long_file_is_only_told(named):
     ],
 )
 def test_llm_sends_most_alterations_to_a_person(rule, verdict):
-    assert policy("llm").verdict(found(rule), 1000) == verdict
+    assert policy("edited").verdict(found(rule), 1000) == verdict
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_llm_sends_most_alterations_to_a_person(rule, verdict):
     ],
 )
 def test_llm_allows_a_share_of_plain_statements(rule, count, verdict):
-    assert policy("llm").verdict(found(rule, count), 1000) == verdict
+    assert policy("edited").verdict(found(rule, count), 1000) == verdict
 
 
 def test_inherited_findings_decide_nothing():

@@ -86,7 +86,7 @@ def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict
     if untold:
         raise StudyError(
             f"{GATE_RESULTS} in {str(build)!r} does not say under which policy variant {untold[0]!r}"
-            " was judged; build it again, or name one: --policy strict or --policy llm",
+            " was judged; build it again, or name one: --policy strict or --policy edited",
             file=str(build / GATE_RESULTS),
         )
     return told

@@ -1,14 +1,31 @@
 """Judge one pair of bundles with every gate."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from skilljuror.gates import GATES
 from skilljuror.gates.base import Gate
 from skilljuror.gates.policies import policy as load_policy
 from skilljuror.gates.policies import worst
+from skilljuror.knowledge.comparison.unit_map import knowledge_map
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AuditResult, Finding, GateResult
+from skilljuror.models.knowledge import CONTENT_KINDS
 from skilljuror.registry import resolve
+
+
+class Move(NamedTuple):
+    """Part of a parent that its variant says in another file."""
+
+    source: str
+    """File of the parent."""
+    section: str
+    """Its last headings; "" above all headings."""
+    target: str
+    """File of the variant."""
+    units: int
+    """How many knowledge units went there."""
 
 
 def audit(
@@ -43,6 +60,27 @@ def audit(
 def load_gates(further: Sequence[str] = ()) -> list[Gate]:
     """Every gate of the registry and those of `further` names. Raises UsageError for an unknown one."""
     return [resolve(GATES, name, "gate", Gate)() for name in dict.fromkeys([*GATES, *further])]
+
+
+def reasons(judged: AuditResult) -> tuple[str, ...]:
+    """Which broken rules made the verdict what it is; () for a pass."""
+    found: list[str] = []
+    for result in judged.results:
+        if result.verdict == judged.verdict:
+            kept = [one for one in result.findings if one.id not in judged.waived]
+            found += load_policy(result.policy).reasons(kept, sum(result.checked.values()))
+    return tuple(dict.fromkeys(found))
+
+
+def moves(parent: Bundle, variant: Bundle) -> tuple[Move, ...]:
+    """The sections of the parent that stand in another file of the variant, in reading order."""
+    counted: Counter[tuple[str, str, str]] = Counter()
+    for row in knowledge_map(parent, {"variant": variant}):
+        place = row.places.get("variant")
+        if place is not None and place.file != row.unit.file and row.unit.kind in CONTENT_KINDS:
+            section = " › ".join(row.unit.headings[-2:])
+            counted[row.unit.file, section, place.file] += 1
+    return tuple(Move(*key, units) for key, units in counted.items())
 
 
 def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:

@@ -124,7 +124,7 @@ class BuildInProgress:
     def add_written(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
         """Take a variant that somebody wrote; its gates follow the policy for such text."""
         self._write(variant, files)
-        self.variants.append(BuiltVariant(variant, parent, None, "llm", variant))
+        self.variants.append(BuiltVariant(variant, parent, None, "edited", variant))
 
     def _write(self, variant: str, files: dict[str, Blob]) -> Bundle:
         folder = self.staging / VARIANTS / variant

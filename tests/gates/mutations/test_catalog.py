@@ -65,14 +65,14 @@ def test_drift_is_caught_under_both_policies(name):
     for mutant in made:
         assert said_lines(mutant) != said_lines(SOURCE)
         assert audit(SOURCE, mutant, "other", "strict").verdict == "fail"
-        assert audit(SOURCE, mutant, "other", "llm").verdict != "pass"
+        assert audit(SOURCE, mutant, "other", "edited").verdict != "pass"
 
 
 @pytest.mark.parametrize("name", BENIGN)
 def test_harmless_changes_pass(name):
     made = mutants(name)
     assert made
-    assert [audit(SOURCE, mutant, "other", "llm").verdict for mutant in made] == ["pass"] * len(
+    assert [audit(SOURCE, mutant, "other", "edited").verdict for mutant in made] == ["pass"] * len(
         made
     )
 
@@ -130,7 +130,7 @@ def test_a_script_in_a_fence_can_be_renamed():
     (site,) = MUTATIONS["rename-script"].sites(target)
     assert "`scripts/run_screen.py`" in site.after
     parent = rebuilt(flat, dict(flat.files))
-    assert audit(parent, target.mutant(site), "baseline", "llm").verdict == "fail"
+    assert audit(parent, target.mutant(site), "baseline", "edited").verdict == "fail"
 
 
 @pytest.mark.timeout(60)

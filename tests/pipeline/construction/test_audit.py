@@ -8,7 +8,7 @@ from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited
 WRONG = edited(FLAT, "forms/SKILL.md", "50 fields", "60 fields")
 
 
-@pytest.mark.parametrize("policy", ["strict", "llm"])
+@pytest.mark.parametrize("policy", ["strict", "edited"])
 @pytest.mark.parametrize("kind", FAITHFUL)
 def test_faithful_layouts_pass_without_a_finding_of_their_own(kind, policy):
     result = audit(SOURCE, FAITHFUL[kind], kind, policy)
@@ -16,7 +16,7 @@ def test_faithful_layouts_pass_without_a_finding_of_their_own(kind, policy):
     assert result.verdict == "pass"
 
 
-@pytest.mark.parametrize(("policy", "verdict"), [("strict", "fail"), ("llm", "review")])
+@pytest.mark.parametrize(("policy", "verdict"), [("strict", "fail"), ("edited", "review")])
 def test_the_policy_decides_what_a_finding_weighs(policy, verdict):
     result = audit(SOURCE, WRONG, "baseline", policy)
     assert [finding.rule for finding in result.own] == ["knowledge.number"]
