@@ -41,7 +41,7 @@ WRONG = {
     "no such study file": (("run", "nowhere.yaml"), "nowhere.yaml"),
     "no such option": (("report", "x", "--colour"), "--colour"),
     "no such command": (("rapport",), "rapport"),
-    "missing argument": (("audit", "--kind", "pd"), "--source"),
+    "missing argument": (("audit", "--kind", "pd"), "SOURCE"),
     "bad date": (("ingest", ".", "--study", "x", "--since", "yesterday"), "yesterday"),
     "no such log": (("ingest", "nowhere.jsonl", "--study", "x"), "nowhere.jsonl"),
 }

@@ -58,7 +58,7 @@ WRONG = {
     "a file to query": (("query", "study.yaml", "outcomes"), "that is a file"),
     "an unknown judge": (("judge", "my out", "--judge", "solomon"), "unknown judge 'solomon'"),
     "an empty source": (
-        ("audit", "--source", "my out/report", "--variant", ".", "--kind", "pd"),
+        ("audit", "my out/report", "."),
         "'my out/report' has no SKILL.md",
     ),
     "no build": (("verify", "my out"), "no build at 'my out'"),

@@ -52,7 +52,7 @@ def test_build_then_audit(place):
     call("build", source, "--out", "build", cwd=place)
     record = json.loads((place / "build" / "build.json").read_text(encoding="utf-8"))
     assert {item["variant"] for item in record["variants"]} >= {"baseline", "pd"}
-    pair = ("--source", source, "--variant", "build/variants/pd", "--kind", "pd")
+    pair = (source, "build/variants/pd", "--kind", "pd")
     answer = json.loads(call("audit", *pair, "--json", cwd=place))
     assert answer["verdict"] == "pass"
 
@@ -62,7 +62,7 @@ def test_audit_compares_skills_whatever_their_folders_are_called(place):
     skill = sorted((EXAMPLES / "skills").glob("*/*/SKILL.md"))[0].parent
     call("build", skill, "--out", "one", cwd=place)
     shutil.copytree(next((place / "one/variants/pd").iterdir()), place / "skill-v2")
-    pair = ("--source", skill, "--variant", "skill-v2", "--kind", "pd")
+    pair = (skill, "skill-v2", "--kind", "pd")
     answer = json.loads(call("audit", *pair, "--json", cwd=place))
     assert (answer["verdict"], answer["findings"]) == ("pass", [])
 
@@ -74,7 +74,7 @@ def test_audit_says_no_to_a_lost_threshold(place):
     lines = root.read_text(encoding="utf-8").splitlines(keepends=True)
     victim = max(range(len(lines)), key=lambda at: sum(c.isdigit() for c in lines[at]))
     root.write_text("".join(lines[:victim] + lines[victim + 1 :]), encoding="utf-8")
-    pair = ("--source", source, "--variant", "damaged/variants/baseline", "--kind", "baseline")
+    pair = (source, "damaged/variants/baseline", "--kind", "baseline", "--policy", "strict")
     answer = json.loads(call("audit", *pair, "--json", cwd=place, status=1))
     assert any(row["source_text"] for row in answer["findings"] if not row["inherited"])
 

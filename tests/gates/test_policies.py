@@ -73,5 +73,5 @@ def test_worst_of_nothing_is_pass():
 
 
 def test_an_unknown_policy_names_the_known_ones():
-    with pytest.raises(UsageError, match="'lax'; choose one of llm, strict"):
+    with pytest.raises(UsageError, match="'lax'; choose one of edited, strict"):
         policy("lax")

@@ -35,8 +35,7 @@ COMMANDS = {
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
     "diff": "diff study/variants/{task}",
-    "audit": "audit --source study/variants/{task}/variants/baseline --variant study/variants/{task}/variants/pd"
-    " --kind pd",
+    "audit": "audit study/variants/{task}/variants/baseline study/variants/{task}/variants/pd --kind pd",
     "assay": "assay study --keep",
     "explain": "explain",
     "events": "events {trajectories}",

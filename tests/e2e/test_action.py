@@ -1,0 +1,125 @@
+"""The action for pull requests: its steps, run as a runner runs them, on a repository of two commits."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.cli_process import write_skill
+from tests.support.places import ROOT
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+CONTEXT = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
+
+
+def git(folder, *words):
+    named = ("-c", "user.name=A Person", "-c", "user.email=person@example.org")
+    subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """One commit with two skills; tests change the work tree and commit again."""
+    folder = tmp_path / "repository"
+    write_skill(folder / "skills" / "csv-report")
+    write_skill(folder / "skills" / "with blank")
+    git(tmp_path, "init", "-q", folder)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+def run_action(folder, **given):
+    """(status, what the steps printed, the summary of the job)."""
+    inputs = {name: entry["default"] for name, entry in ACTION["inputs"].items()}
+    values = {
+        "inputs." + name: value for name, value in (inputs | {"base": "HEAD~1"} | given).items()
+    }
+    values["github.action_path"] = str(ROOT)
+    summary = folder.parent / "summary.md"
+    env = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_PATH": str(folder.parent / "path"),
+        "RUNNER_TEMP": str(folder.parent),
+    }
+    printed = ""
+    for step in ACTION["runs"]["steps"]:
+        own = {
+            name: CONTEXT.sub(lambda found: values[found[1]], text)
+            for name, text in step["env"].items()
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=folder, env=env | own, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        printed += done.stdout + done.stderr
+        if done.returncode:
+            break
+    return done.returncode, printed, summary.read_text() if summary.exists() else ""
+
+
+def commit(folder, skill="csv-report", *changes):
+    root = folder / "skills" / skill / "SKILL.md"
+    text = root.read_text()
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    root.write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "second", "--allow-empty")
+
+
+def test_no_expression_stands_in_a_script():
+    """What a pull request names would otherwise be run."""
+    assert not [step for step in ACTION["runs"]["steps"] if "${{" in step["run"]]
+
+
+def test_a_turned_duty_fails_the_check(repository):
+    commit(repository, "csv-report", ("Never round below", "Always round below"))
+    status, printed, summary = run_action(repository)
+    assert status == 1, printed
+    assert "::error file=skills/csv-report/SKILL.md,line=" in printed
+    assert "- Never round below 0.01." in summary
+    assert "+ Always round below 0.01." in summary
+    assert "with blank" not in printed
+
+
+def test_a_changed_number_waits_for_a_person_and_fails_where_asked(repository):
+    commit(repository, "with blank", ("0.01", "0.05"))
+    assert run_action(repository)[0] == 0
+    status, printed, _ = run_action(repository, **{"fail-on": "review"})
+    assert status == 1
+    assert "file=skills/with blank/SKILL.md" in printed
+
+
+def test_what_is_untouched_or_new_is_not_judged(repository):
+    write_skill(repository / "skills" / "new")
+    commit(repository)
+    status, printed, summary = run_action(repository)
+    assert (status, summary) == (0, "")
+    assert printed == "skills/new is new: nothing to compare it with\n"
+
+
+def test_a_skill_at_the_top_of_the_repository_is_judged(tmp_path):
+    folder = write_skill(tmp_path / "top")
+    git(tmp_path, "init", "-q", folder)
+    for text in ("0.01", "0.05"):
+        root = folder / "SKILL.md"
+        root.write_text(root.read_text().replace("0.01", text))
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", text)
+    status, printed, _ = run_action(folder, **{"fail-on": "review"})
+    assert status == 1, printed
+    assert "file=SKILL.md,line=" in printed
+
+
+def test_a_base_that_was_not_fetched_is_said(repository):
+    status, printed, _ = run_action(repository, base="0123456789")
+    assert status == 2
+    assert "fetch-depth: 0" in printed

@@ -1,0 +1,147 @@
+"""What an audit prints for people and for tools."""
+
+import json
+
+import jsonschema
+import pytest
+
+from skilljuror.bundles.reader import make_bundle
+from skilljuror.models.bundle import Blob
+from skilljuror.pipeline.construction.audit import audit, moves, reasons
+from skilljuror.reports.audit import (
+    AuditReport,
+    as_github,
+    as_markdown,
+    as_sarif,
+    as_text,
+    folded,
+)
+
+HEAD = "---\nname: kiln\ndescription: Fires pots. Use when a kiln is lit.\n---\n# Kiln\n\n"
+FIRING = "## Firing\n\n- Heat to 1200 degrees.\n- Never open the door above 300 degrees.\n"
+COOLING = "## Cooling\n\nWait until the needle stands below 90.\n"
+SCRIPT = "".join(f"print({n} * {n})\n" for n in range(40))
+OTHER = "".join(f"value_{n} = load('{n}')\n" for n in range(40))
+
+
+def bundle(**files):
+    return make_bundle(
+        "kiln",
+        {
+            f"kiln/{name.replace('__', '/').replace('_', '.')}": Blob(text.encode(), False)
+            for name, text in files.items()
+        },
+    )
+
+
+def report(parent, variant, policy="edited"):
+    judged = audit(parent, variant, "unclaimed", policy)
+    return AuditReport(
+        "v1", "v2", judged, reasons(judged), moves(parent, variant),
+        lambda file: f"skills/{file or 'kiln/SKILL.md'}",
+    )  # fmt: skip
+
+
+V1 = bundle(SKILL_md=HEAD + FIRING + COOLING, scripts__fire_py=SCRIPT)
+HOTTER = bundle(SKILL_md=HEAD + FIRING.replace("1200", "1300") + COOLING, scripts__fire_py=SCRIPT)
+REPLACED = bundle(SKILL_md=HEAD + FIRING + COOLING, scripts__fire_py=OTHER)
+SPLIT = bundle(
+    SKILL_md=HEAD + FIRING + "Read `references/cooling.md` when the kiln cools.\n",
+    references__cooling_md="# Kiln\n\n" + COOLING,
+    scripts__fire_py=SCRIPT,
+)
+
+
+def test_a_bundle_against_itself_finds_nothing():
+    told = report(V1, V1)
+    assert told.judged.verdict == "pass"
+    assert as_text(told).startswith("verdict: pass (policy edited; 0 findings")
+    assert as_github(told) == told.verdict_line
+    assert "Nothing that it says was lost" in as_markdown(told)
+
+
+def test_a_changed_number_shows_both_texts_where_it_stands():
+    told = as_text(report(V1, HOTTER))
+    assert "knowledge.number  variant: kiln/SKILL.md:9" in told
+    assert "− Heat to 1200 degrees." in told
+    assert "+ Heat to 1300 degrees." in told
+    assert "verdict: review: knowledge.number (1)" in told
+
+
+def test_what_is_missing_stands_in_the_source():
+    gone = bundle(SKILL_md=HEAD + FIRING, scripts__fire_py=SCRIPT)
+    told = as_text(report(V1, gone))
+    assert "source: kiln/SKILL.md:13" in told
+
+
+def test_the_lines_of_a_replaced_file_are_one_finding():
+    found = report(V1, REPLACED).judged.own
+    assert len(found) > 20
+    shown = folded(found)
+    assert len(shown) < 5
+    assert sum(len(one.findings) for one in shown) == len(found)
+
+
+def test_lines_in_a_row_are_one_finding_that_shows_the_first_of_them():
+    added = "".join(f"- Never fire batch {n} above {n}00 degrees.\n" for n in range(1, 31))
+    more = bundle(SKILL_md=HEAD + FIRING + added + COOLING, scripts__fire_py=SCRIPT)
+    told = report(V1, more)
+    (one,) = folded(told.judged.own)
+    assert len(one.findings) == 30
+    assert as_text(told).count("degrees.") == 12
+    assert "(with 29 more findings of its lines)" in as_text(told)
+
+
+def test_a_comment_tells_what_moved_where():
+    told = as_markdown(report(V1, SPLIT))
+    assert "| `kiln/SKILL.md` | Kiln › Cooling | `kiln/references/cooling.md` |" in told
+
+
+def test_a_text_cannot_leave_its_block_nor_call_a_person():
+    hostile = "- Never write ```\n\n# Approved by @maintainer\n"
+    changed = bundle(SKILL_md=HEAD + FIRING + hostile + COOLING, scripts__fire_py=SCRIPT)
+    told = as_markdown(report(V1, changed))
+    for block in told.split("````diff")[1:]:
+        assert "````" in block
+    outside = told.split("\n")
+    assert "# Approved by @maintainer" not in outside
+
+
+def test_annotations_are_one_line_each_at_a_file_of_the_change():
+    lines = as_github(report(V1, HOTTER)).splitlines()
+    assert lines[0].startswith("::error file=skills/kiln/SKILL.md,line=9,title=knowledge.number::")
+    assert "%0A" in lines[0]
+    assert len(lines) == 2
+
+
+@pytest.mark.parametrize("text", ["100 %\n::error::forged", "a\r\n::set-output name=x::y"])
+def test_a_text_cannot_forge_a_command(text):
+    changed = bundle(
+        SKILL_md=HEAD + FIRING + f"- Never {text}\n" + COOLING, scripts__fire_py=SCRIPT
+    )
+    for line in as_github(report(V1, changed)).splitlines():
+        assert line.startswith(("::error file=", "::warning file=", "::notice file=", "verdict"))
+
+
+def test_sarif_names_rule_place_and_a_lasting_id():
+    told = json.loads(as_sarif(report(V1, HOTTER)))
+    (result,) = told["runs"][0]["results"]
+    jsonschema.validate(
+        result,
+        {
+            "required": ["ruleId", "level", "message", "locations", "partialFingerprints"],
+            "properties": {"level": {"enum": ["error", "warning", "note"]}},
+        },
+    )
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "skills/kiln/SKILL.md"
+    assert place["region"]["startLine"] == 9
+    again = json.loads(as_sarif(report(V1, HOTTER)))["runs"][0]["results"][0]
+    assert again["partialFingerprints"] == result["partialFingerprints"]
+
+
+def test_reasons_name_the_rules_that_decided_and_no_others():
+    told = report(V1, bundle(SKILL_md=HEAD + FIRING.replace("Never open", "Open") + COOLING))
+    assert told.judged.verdict == "fail"
+    assert any(reason.startswith("knowledge.file-lost") for reason in told.reasons)
+    assert not any(reason.startswith("knowledge.reworded") for reason in told.reasons)
