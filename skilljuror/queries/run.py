@@ -48,7 +48,7 @@ NAMES_OF = {
     "status": "SELECT DISTINCT status FROM sources ORDER BY ALL",
     "task": "SELECT task FROM tasks ORDER BY ALL",
     "treatment": "SELECT condition FROM conditions ORDER BY position",
-    "trial": "SELECT run FROM runs ORDER BY ALL",
+    "trial": "SELECT run FROM runs UNION SELECT trial FROM verdicts ORDER BY ALL",
     "variant": "SELECT DISTINCT variant FROM variants ORDER BY ALL",
 }
 """A parameter of this name names one of these; where there is none at all, the answer is empty."""
