@@ -16,8 +16,10 @@ _NEAR = PREVIEW + PREVIEW // 4
 _NO_USAGE = Usage()
 
 
-def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
-    """The run without its text."""
+def trajectory_row(
+    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = ()
+) -> TrajectoryRow:
+    """The run without its text; `further` are warnings beside those of its parser."""
     usage = trajectory.usage or Usage()
     outcome = None if trial else trajectory.outcome
     others = [step.agent for step in trajectory.steps if step.agent != "main"]
@@ -44,7 +46,7 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         compactions=len(trajectory.compactions),
         complete=trajectory.complete,
         skipped_records=sum(trajectory.skipped.values()),
-        warnings=trajectory.warnings,
+        warnings=trajectory.warnings + further,
         task=outcome.task if outcome else None,
         reward=outcome.reward if outcome else None,
         exception=outcome.exception if outcome else None,
@@ -113,6 +115,6 @@ def _preview(asks: list[str], said: str) -> str:
 
 
 def unread_row(found: FoundSource) -> SourceRow:
-    """A source that no format claims: an error where the user named it, else skipped."""
-    status: SourceStatus = "error" if found.named else "skipped"
+    """A source that no format claims: an error where the user named it or it is broken, else skipped."""
+    status: SourceStatus = "error" if found.named or found.broken else "skipped"
     return SourceRow(str(found.source.path), status, None, found.problem, found.size)

@@ -23,6 +23,7 @@ from skilljuror.pipeline.ingestion.analysis import (
     MeasureOptions,
     analyse,
     definition_rows,
+    size_of,
 )
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
@@ -31,6 +32,7 @@ from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
 from skilljuror.store.runs import RunColumns, run_columns
+from skilljuror.work import TooMuchWork, allowed_work
 
 
 class ReadTrial(Struct, frozen=True):
@@ -63,8 +65,8 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
 
 def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRow, ...]]:
     """The most native capture that can be read; the rest are rows with their reason."""
-    if not logs.is_dir():
-        return None, (SourceRow(str(logs), "error", reason="the trial left no agent folder"),)
+    if (problem := _missing(logs)) is not None:
+        return None, (SourceRow(str(logs), "error", reason=problem),)
     rows: list[SourceRow] = []
     chosen: Trajectory | None = None
     for found in sorted(discover([logs]), key=_precedence):
@@ -77,6 +79,14 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
             chosen, row = _read_first_run(found, trial)
             rows.append(row)
     return chosen, tuple(rows)
+
+
+def _missing(logs: Path) -> str | None:
+    """Why there is no folder of logs; None where there is one."""
+    try:
+        return None if logs.is_dir() else "the trial left no agent folder"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
 
 
 def _precedence(found: FoundSource) -> tuple[int, str]:
@@ -161,8 +171,16 @@ def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRow
 
 def _analyse_trial(job: _TrialJob) -> _TrialRows:
     trial = read_trial(job.study, job.trial)
-    found = analyse(
-        job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
-        options=job.options,
-    )  # fmt: skip
-    return _TrialRows(trial.record, trial.sources, run_columns([found]))
+    run, sources = trial.trajectory, trial.sources
+    try:
+        with allowed_work(size_of(run.files) if run else 0):
+            found = analyse(
+                job.trial, run, trial.record, trial.manifest, trial.units, options=job.options
+            )
+    except TooMuchWork as error:
+        found = analyse(job.trial, None, trial.record, trial.manifest, options=job.options)
+        sources = tuple([
+            replace(row, status="error", reason=error.message) if row.status == "parsed" else row
+            for row in sources
+        ])
+    return _TrialRows(trial.record, sources, run_columns([found]))
