@@ -5,14 +5,16 @@ installation, is told like any other trouble.
 """
 
 import errno
-import json
 import os
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, TextIO
 
+from skilljuror.cli.terminal import guarded, json_text
 from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
@@ -27,8 +29,20 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def main() -> NoReturn:
     """Run the command line; never returns."""
     sys.excepthook = _on_fault
-    sys.stdout, sys.stderr = sys.stdout or _null_stream(), sys.stderr or _null_stream()
-    sys.exit(_run_and_flush())
+    sys.stdout = guarded(sys.stdout or _null_stream())
+    sys.stderr = guarded(sys.stderr or _null_stream())
+    status = _run_and_flush()
+    if threading.active_count() > 1:
+        _leave_at_once(status)
+    sys.exit(status)
+
+
+def _leave_at_once(status: int) -> NoReturn:
+    """End beside a thread that nothing stops, such as a question inside one long function."""
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _null_stream() -> TextIO:
@@ -102,7 +116,7 @@ def _report(
         traceback.print_exception(error)
     if "--json" in sys.argv:
         body = {"kind": type(error).__name__, "message": message, "file": file, "field": field}
-        print(json.dumps({"error": {**body, "exit_code": status}}))
+        print(json_text({"error": {**body, "exit_code": status}}))
     else:
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
     return status
@@ -115,9 +129,7 @@ def _on_fault(
     message = f"{kind.__name__}: {error}"
     mend = "this is a fault of skilljuror; --debug shows where, please report it"
     status = _report(error, f"{message[:500]}; {mend}", INTERNAL_FAULT)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    _leave_at_once(status)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The command line as a process of its own, as a user meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +22,10 @@ Never round below 0.01.
 
 
 def call(*words: Any, cwd: Path | None = None, **more: Any) -> Any:
-    """A finished `skilljuror WORDS…`."""
+    """A finished `skilljuror WORDS…`, in an environment that says no width: readline, which pytest
+    loads, puts COLUMNS into what children inherit and os.environ does not show."""
     command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+    more.setdefault("env", dict(os.environ))
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
     )
