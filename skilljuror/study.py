@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from skilljuror.errors import QueryError
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.lookup import database_of, look_up
-from skilljuror.queries.run import frame, run
+from skilljuror.queries.run import catalog, frame, parquet, run
 from skilljuror.stats.agreement import Agreement, agreement
 from skilljuror.stats.intervals import Bootstrap, percentile_bootstrap
 from skilljuror.stats.paired import Arm, PairedDelta, paired_delta
@@ -27,12 +26,21 @@ from skilljuror.stats.survival import Survival, survival
 if TYPE_CHECKING:
     import pandas as pd
 
+CONTRAST_COLUMNS = ["metric", "difference", "low", "high", "unit", "tasks", "p", "p_holm"]
 _VALUES = """
 SELECT p.condition, p.task, m.value
 FROM planned_trials AS p
 JOIN measures AS m ON m.trial = p.trial AND m.metric = $metric AND m.key = $key
 WHERE p.condition IN ($a, $b) AND m.value IS NOT NULL
 """
+_TABLES = """
+SELECT table_name AS "table", 'table' AS kind, comment FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal
+ORDER BY kind, "table"
+"""
+_COUNT = "SELECT count(*) FROM query_table($name)"
+_ALL_ROWS = "SELECT * FROM query_table($name)"
 _UNIT = "SELECT unit FROM metrics WHERE metric = $metric"
 _TIMES = """
 SELECT coalesce(m.value, e.value * $scale) AS time, m.value IS NOT NULL AS happened
@@ -58,20 +66,6 @@ _ENDS = {
 """Time to a first event -> the measure of the run's end, and what it is multiplied with."""
 
 
-@dataclass(frozen=True)
-class FamilyContrast:
-    """One of several measures that are compared as one declared family."""
-
-    metric: str
-    """Name of the measure."""
-    delta: PairedDelta
-    """Its paired difference."""
-    p: float
-    """p of no difference, by sign flips over tasks."""
-    p_holm: float
-    """The same, adjusted for the size of the family."""
-
-
 class StudyReader:
     """An ingested study, read-only. Frames are pandas DataFrames; a null stays a null."""
 
@@ -80,9 +74,52 @@ class StudyReader:
         """Folder of the study."""
         self._database = database_of(path)
 
+    def __repr__(self) -> str:
+        held = {name: value for name, value in self._overview().items() if value not in (None, 0)}
+        facts = ", ".join(f"{name} {value}" for name, value in held.items() if name != "study")
+        return f"<study {self.path.name!r}: {facts}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows for the study: what it holds, and its outcomes when trials ran."""
+        answers = [self.query("overview").T.rename(columns={0: self.path.name}).dropna()]
+        if self._overview()["planned"]:
+            answers.append(self.query("outcomes"))
+        return "".join(answer.to_html() for answer in answers)
+
+    def _overview(self) -> dict[str, Any]:
+        return run(self._database, "overview").records()[0]
+
     def query(self, question: str, **params: Any) -> "pd.DataFrame":
         """The answer to a named question, or to SQL with $params. Raises QueryError."""
         return frame(self._database, question, **params)
+
+    def questions(self) -> "pd.DataFrame":
+        """One row per named question: what it asks, where it belongs, what one row of its answer is."""
+        import pandas as pd
+
+        rows = [(each.name, each.section, each.question, each.grain) for each in catalog()]
+        return pd.DataFrame(rows, columns=["name", "section", "question", "grain"])
+
+    def metrics(self) -> "pd.DataFrame":
+        """One row per measure: its definition, unit and source, and of how many runs it is known."""
+        return self.query("metrics")
+
+    def tables(self) -> "pd.DataFrame":
+        """One row per table and view of the database: how many rows it has, and what one row is."""
+        answer = self.query(_TABLES)
+        counts = [run(self._database, _COUNT, name=name).rows[0][0] for name in answer["table"]]
+        answer.insert(2, "rows", counts)
+        return answer
+
+    def export(self, folder: str | Path) -> list[Path]:
+        """Write every table as a Parquet file into `folder`, with the database's own types; views are
+        left out, for they can be computed. Returns the files; those that are there are replaced."""
+        target = Path(folder)
+        names = [name for name, kind, _ in run(self._database, _TABLES).rows if kind == "table"]
+        files = {name: target / f"{name}.parquet" for name in names}
+        for name, path in files.items():
+            parquet(self._database, _ALL_ROWS, path, name=name)
+        return list(files.values())
 
     def trials(self) -> "pd.DataFrame":
         """One row per planned trial, whatever its end."""
@@ -106,15 +143,25 @@ class StudyReader:
         unit = next((unit for (unit,) in run(self._database, _UNIT, metric=metric).rows), "")
         return paired_delta(arms[b], arms[a], unit="pp" if unit == "flag" else unit)
 
-    def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> tuple[FamilyContrast, ...]:
-        """`contrast` of several measures, with p values adjusted by Holm's method for their number.
+    def contrasts(self, a: str, b: str, metrics: Sequence[str]) -> "pd.DataFrame":
+        """`contrast` of several measures, one row each: the difference, its t interval over tasks
+        (null for a single task), p by sign flips over tasks, and p_holm, the same adjusted by Holm's
+        method for the number of measures.
 
         Declare the family before you look. Raises QueryError for a measure that has no values.
         """
+        import pandas as pd
+
         deltas = [self.contrast(a, b, metric) for metric in metrics]
         p_values = [sign_flip([value for _, value in delta.by_task]).p for delta in deltas]
-        rows = zip(metrics, deltas, p_values, holm(p_values), strict=True)
-        return tuple(FamilyContrast(*row) for row in rows)
+        ends = [(delta.t.low, delta.t.high) if delta.t else (None, None) for delta in deltas]
+        rows = [
+            (metric, delta.delta, *interval, delta.unit, delta.tasks, p, p_holm)
+            for metric, delta, interval, p, p_holm in zip(
+                metrics, deltas, ends, p_values, holm(p_values), strict=True
+            )
+        ]
+        return pd.DataFrame(rows, columns=CONTRAST_COLUMNS)
 
     def equivalence(
         self, a: str, b: str, metric: str, *, margin: float, alpha: float = 0.05

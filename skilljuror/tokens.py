@@ -1,15 +1,17 @@
 """Offline token counting.
 
 tiktoken wants to download its vocabulary. The litellm wheel carries the files, so we
-find them without importing litellm and hand tiktoken a copy: it deletes a file whose
-hash differs. Without the files an estimator answers, and its name says so.
+find them without importing litellm, check their hashes and let tiktoken read them where
+they lie: it would delete a file whose hash differs and ask the network for another.
+Without the files an estimator answers, and its name says so.
 """
 
+import hashlib
 import os
 import re
-import shutil
-import tempfile
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,9 +20,16 @@ from typing import Any
 from skilljuror.errors import UsageError
 
 VOCABULARIES = {
-    "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
-    "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k_base": (
+        "fb374d419588a4632f3f557e76b4b70aebbca790",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+    "cl100k_base": (
+        "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    ),
 }
+"""Vocabulary -> the name of its file, and the SHA-256 that its publisher gives for the content."""
 ESTIMATOR = "estimate-v1"
 LONG_BLANK = 50_000
 """Blanks in a row above which a text is counted in pieces, which may add a token for each: the
@@ -89,10 +98,11 @@ def weight(line: str) -> float:
 def _vocabulary(name: str) -> Path | None:
     if name not in VOCABULARIES:
         raise UsageError(f"unknown tokenizer {name!r}; choose one of {', '.join(VOCABULARIES)}")
+    file_name, _ = VOCABULARIES[name]
     spec = find_spec("litellm")
     for base in (spec.submodule_search_locations or ()) if spec else ():
         for folder in ("litellm_core_utils/tokenizers", "llms/tokenizers"):
-            candidate = Path(base, folder, VOCABULARIES[name])
+            candidate = Path(base, folder, file_name)
             if candidate.is_file():
                 return candidate
     return None
@@ -103,21 +113,29 @@ def _encoder(name: str) -> Any:
     source = _vocabulary(name)
     if source is None:
         return None
+    if hashlib.sha256(source.read_bytes()).hexdigest() != VOCABULARIES[name][1]:
+        raise UsageError(
+            f"{source}: the vocabulary {name!r} is damaged; install litellm again", file=str(source)
+        )
     import tiktoken
 
-    cache = Path(tempfile.gettempdir(), f"skilljuror-tiktoken-{os.getuid()}")
-    cache.mkdir(mode=0o700, exist_ok=True)
-    copy = cache / source.name
-    if not copy.is_file() or copy.stat().st_size != source.stat().st_size:
-        staged = copy.with_name(f"{copy.name}.{os.getpid()}")
-        shutil.copyfile(source, staged)
-        staged.replace(copy)
-    before = os.environ.get("TIKTOKEN_CACHE_DIR")
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
-    try:
+    with _read_from(source.parent):
         return tiktoken.get_encoding(name)
-    finally:
-        if before is None:
-            del os.environ["TIKTOKEN_CACHE_DIR"]
-        else:
-            os.environ["TIKTOKEN_CACHE_DIR"] = before
+
+
+_ENVIRONMENT = threading.Lock()
+
+
+@contextmanager
+def _read_from(folder: Path) -> Iterator[None]:
+    """tiktoken takes its files from `folder`."""
+    with _ENVIRONMENT:
+        before = os.environ.get("TIKTOKEN_CACHE_DIR")
+        os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["TIKTOKEN_CACHE_DIR"]
+            else:
+                os.environ["TIKTOKEN_CACHE_DIR"] = before

@@ -11,7 +11,7 @@ from skilljuror.errors import UsageError
 
 EXIT_STATUS = (
     "0 done · 1 the check says no · 2 bad input or usage · 3 a person must decide · 70 a fault of"
-    " skilljuror · 75 the database is in use, try again · 130 stopped by Ctrl-C."
+    " skilljuror · 75 the database is in use, try again · 130 stopped by Ctrl-C · 143 by SIGTERM."
 )
 
 app = typer.Typer(

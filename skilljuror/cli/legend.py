@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 LEGEND = {
-    "ERU rate": "Effective Resource Uptake: of the uses that could be judged, the share that became"
-    " visible work (yes / (yes + no))",
+    "ERU rate": "Effective Resource Uptake: the share of uses that became visible work, of those that"
+    " could be decided; two ends (low, high) where some were not seen again",
     "bundled": "the Skill belongs to the agent program itself",
     "events": "accesses of agents to resources of Skills, one resource in one call each",
     "uses": "events without those that only wrote or named the resource",
@@ -29,7 +29,12 @@ LEGEND = {
 }
 """Word -> what it means."""
 
-_COLUMNS = {"eru_rate": "ERU rate", "mean_events": "events", "feasibility": "over_read_limit"}
+_COLUMNS = {
+    "eru_rate": "ERU rate",
+    "eru_low": "ERU rate",
+    "mean_events": "events",
+    "feasibility": "over_read_limit",
+}
 """Columns that hold a word of the legend under another name."""
 
 

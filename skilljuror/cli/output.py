@@ -80,6 +80,11 @@ def table(
         _console(width).print(_grid(turned[0], turned[1:]))
     else:
         _print_records(columns, body, width)
+    print_legend(words)
+
+
+def print_legend(words: Iterable[str]) -> None:
+    """Print what the unclear ones among the words mean."""
     for line in legend(words):
         print_indented(line, "", "  ")
 

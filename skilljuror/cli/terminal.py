@@ -4,9 +4,10 @@ Names and texts of logs, bundles and files are strangers' words. Every text that
 `sys.stdout` or `sys.stderr` passes `visible` on its way, whoever writes it.
 """
 
+import codecs
+import io
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO, cast
 
@@ -26,8 +27,7 @@ def visible(text: str) -> str:
 
 def json_text(value: Any, default: Callable[[Any], Any] | None = None) -> str:
     """A value as JSON that says the same to a machine and steers no terminal on its way."""
-    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    text = json.dumps(value, ensure_ascii=ascii_only, default=default)
+    text = json.dumps(value, ensure_ascii=False, default=default)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -50,10 +50,18 @@ class _VisibleText:
 
 
 def guarded(stream: TextIO) -> TextIO:
-    """The stream as every command is given it; what its encoding lacks is spelled out, too."""
-    if reconfigure := getattr(stream, "reconfigure", None):
-        reconfigure(errors="backslashreplace")
+    """The stream as every command is given it. A character that its encoding lacks is written as a
+    JSON escape, which a person and a JSON reader both understand."""
+    codecs.register_error("json_escape", _json_escape)
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="json_escape")
     return cast(TextIO, _VisibleText(stream))
+
+
+def _json_escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def drawable(stream: TextIO) -> TextIO:

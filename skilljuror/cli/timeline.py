@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 
-from skilljuror.cli.legend import legend
-from skilljuror.cli.output import print_indented
+from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Message, Step, ToolCall
@@ -33,7 +32,9 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
         _print_events(events.pop((step.agent, step.index), []), verdicts)
     for rest in events.values():
         _print_events(rest, verdicts)
-    _print_legend(details)
+    if details.verdicts:
+        print()
+        print_legend(verdict.category for verdict in details.verdicts)
 
 
 def _print_head(details: RunDetails) -> None:
@@ -91,12 +92,6 @@ def _uptake(verdict: Verdict) -> str:
     step = f" in step {verdict.action_step}" if verdict.action_step else ""
     quote = f": {_cut(verdict.action_quote, False)}" if verdict.action_quote else ""
     return f"{LABELS[verdict.label]}: {verdict.category}{step}{quote}"
-
-
-def _print_legend(details: RunDetails) -> None:
-    lines = legend(verdict.category for verdict in details.verdicts)
-    for number, line in enumerate(lines):
-        print_indented(line, "" if number else "\n", "  ")
 
 
 def _cut(text: str, full: bool) -> str:

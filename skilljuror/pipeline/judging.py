@@ -1,6 +1,10 @@
 """Labelling the resource events of a study, trajectory by trajectory."""
 
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -12,13 +16,17 @@ from skilljuror.judge.base import Judge
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory
-from skilljuror.pipeline.ingestion.logs import read_logged
+from skilljuror.pipeline.ingestion.logs import LoggedRun, logged_runs, read_logged
 from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.lookup import database_of
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.store import open_write
+
+BATCH_SECONDS = 2.0
+"""Seconds of work whose verdicts are stored together: what a kill can lose."""
+Item = TypeVar("Item")
 
 
 class JudgeSummary(Struct, frozen=True):
@@ -36,8 +44,12 @@ class JudgeSummary(Struct, frozen=True):
     """Seen and not taken up."""
     unknown: int
     """Nothing to go by; outside the rate."""
-    rate: float | None
-    """yes / (yes + no); None when nothing could be decided (measures §4)."""
+    not_seen_again: int
+    """Of the unknown, those shown and recognisable that nothing later repeats."""
+    rate_low: float | None
+    """yes / (yes + no + not_seen_again); None when that is 0 (measures §4)."""
+    rate_high: float | None
+    """(yes + not_seen_again) / the same."""
     unread: tuple[tuple[str, str], ...] = ()
     """(trajectory, reason) of every log that could not be read again: without verdicts, not "no"."""
 
@@ -60,38 +72,67 @@ class JudgeJob(Struct, frozen=True):
     """Trial, or key of a foreign run."""
     judge: str
     """Name of the judge, or its module:attribute."""
+    logged: LoggedRun | None = None
+    """Where its log is; None for a trial of the study."""
 
 
 def judge_study(
     study: Path, judge: str = "tracing", *, jobs: int = 1, progress: Listener = silent
 ) -> JudgeSummary:
-    """Judge every ingested trajectory and put the verdicts into the database."""
+    """Judge every ingested trajectory; verdicts are stored as they come."""
     database, label = database_of(study), resolve(JUDGES, judge, "judge", Judge).name
-    with open_write(database):
-        pass  # one that cannot be written is refused here, rather than after all the work
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
-    work = [JudgeJob(study, name, judge) for name in names]
-    verdicts: list[Verdict] = []
+    logged = {} if StudyFolder(study).planned else logged_runs(database, names)
+    work = [JudgeJob(study, name, judge, logged.get(name)) for name in names]
+    said: Counter[tuple[str, str]] = Counter()
     unread: list[tuple[str, str]] = []
-    for done, (job, judged) in enumerate(map_unordered(judge_one, work, jobs), start=1):
-        verdicts.extend(judged.verdicts)
-        if judged.problem is not None:
-            unread.append((job.name, judged.problem))
-        progress(Progress("judge", done, len(work), job.name))
+    done = 0
+    # One that cannot be written is refused here, rather than after all the work.
     with open_write(database) as store:
-        store.put_verdicts(verdicts)
-    labels = [verdict.label for verdict in verdicts]
-    yes, no = labels.count("yes"), labels.count("no")
+        for batch in _batches(map_unordered(judge_one, work, jobs)):
+            read = [(job.name, found.verdicts) for job, found in batch if found.problem is None]
+            verdicts = [verdict for _, found in read for verdict in found]
+            store.put_judged(label, [name for name, _ in read], verdicts)
+            said.update((verdict.label, verdict.category) for verdict in verdicts)
+            unread += [(job.name, found.problem) for job, found in batch if found.problem]
+            done += len(batch)
+            progress(Progress("judge", done, len(work), batch[-1][0].name))
+    return _summary(label, len(names), said, sorted(unread))
+
+
+def _summary(
+    judge: str, names: int, said: Counter[tuple[str, str]], unread: list[tuple[str, str]]
+) -> JudgeSummary:
+    labels: Counter[str] = Counter()
+    for (label, _), count in said.items():
+        labels[label] += count
+    yes, no, again = labels["yes"], labels["no"], said["unknown", "not_seen_again"]
+    decidable = yes + no + again
     return JudgeSummary(
-        judge=label,
-        trajectories=len(names),
-        events=len(verdicts),
+        judge=judge,
+        trajectories=names,
+        events=labels.total(),
         yes=yes,
         no=no,
-        unknown=labels.count("unknown"),
-        rate=yes / (yes + no) if yes + no else None,
-        unread=tuple(sorted(unread)),
+        unknown=labels["unknown"],
+        not_seen_again=again,
+        rate_low=yes / decidable if decidable else None,
+        rate_high=(yes + again) / decidable if decidable else None,
+        unread=tuple(unread),
     )
+
+
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Items as they come, gathered for `BATCH_SECONDS`."""
+    batch: list[Item] = []
+    begun = time.monotonic()
+    for item in items:
+        batch.append(item)
+        if time.monotonic() - begun >= BATCH_SECONDS:
+            yield batch
+            batch, begun = [], time.monotonic()
+    if batch:
+        yield batch
 
 
 def judge_one(job: JudgeJob) -> JudgedTrajectory:
@@ -109,7 +150,7 @@ def judge_one(job: JudgeJob) -> JudgedTrajectory:
 
 
 def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:
-    if StudyFolder(job.study).planned:
-        trial = read_trial(job.study, job.name)
-        return trial.trajectory, trial.manifest
-    return read_logged(StudyFolder(job.study).database, job.name), None
+    if job.logged is not None:
+        return read_logged(job.logged), None
+    trial = read_trial(job.study, job.name)
+    return trial.trajectory, trial.manifest

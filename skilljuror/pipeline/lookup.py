@@ -15,7 +15,7 @@ from skilljuror.models.measure import Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.analysis import analyse
-from skilljuror.pipeline.ingestion.logs import read_logged
+from skilljuror.pipeline.ingestion.logs import logged_runs, read_logged
 from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.workers import Listener, Progress, silent
 from skilljuror.queries.run import run
@@ -71,7 +71,7 @@ def look_up(study: Path, name: str) -> RunDetails:
         names = [str(row[0]) for row in run(database, "trajectory_names").rows]
         _refuse_unlogged(database, study, name, names)
         name = _full_name(names, name, study, "trajectories")
-        trajectory = read_logged(database, name)
+        trajectory = read_logged(logged_runs(database, [name])[name])
         analysis = analyse(name, trajectory)
     return RunDetails(name, record, trajectory, analysis.events, _verdicts(study, name))
 

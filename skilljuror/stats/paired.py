@@ -14,7 +14,7 @@ Arm = Mapping[str, Sequence[float]]
 """Task -> the outcomes of its trials in one condition (0 and 1 for passes)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairedDelta:
     """Mean over tasks of (treatment mean - control mean)."""
 
@@ -28,16 +28,25 @@ class PairedDelta:
     """Standard deviation of the per-task deltas, denominator T-1; None for fewer than two tasks."""
     se: float | None
     """sd / sqrt(T)."""
-    z: Interval | None
-    """Normal interval; the one that matches published half-widths."""
     t: Interval | None
-    """Student interval with T-1 degrees of freedom."""
+    """Student interval with T-1 degrees of freedom: the one to quote."""
+    z: Interval | None
+    """Normal interval, too narrow for few tasks; for comparison with published half-widths alone."""
     by_task: tuple[tuple[str, float], ...]
     """(task, delta), by name."""
     dropped: tuple[str, ...]
     """Tasks that lack either arm and were dropped from both."""
     method: str = "paired task means"
     """Name of the method."""
+
+    def __repr__(self) -> str:
+        """The difference as one would quote it."""
+        count = f"{self.tasks} task{'' if self.tasks == 1 else 's'}"
+        if self.delta is None or self.t is None:
+            told = "no difference" if self.delta is None else f"{self.delta:+.3g} {self.unit}"
+            return f"{told}, no interval ({count})"
+        interval = f"{100 * self.t.level:g} % interval {self.t.low:+.3g} to {self.t.high:+.3g}"
+        return f"{self.delta:+.3g} {self.unit} ({interval}, {self.t.method}, {count})"
 
 
 def paired_delta(
@@ -56,8 +65,8 @@ def paired_delta(
         tasks=len(values),
         sd=sd,
         se=se,
-        z=z_interval(delta, se, level),
         t=t_interval(delta, se, len(values) - 1, level),
+        z=z_interval(delta, se, level),
         by_task=tuple(zip((task for task, _ in by_task), values, strict=True)),
         dropped=dropped,
     )

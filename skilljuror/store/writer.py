@@ -35,6 +35,8 @@ class Store:
         """Table -> column -> type, as far as asked."""
         self._known_runs: dict[str, set[str]] = {}
         """Table -> names of the runs in it, as far as asked: what is new need not be deleted."""
+        self._judged: dict[str, set[str]] = {}
+        """Judge -> names of what it has verdicts on, as far as asked."""
 
     def put_plan(self, plan: "StudyPlan") -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
@@ -91,6 +93,19 @@ class Store:
         """Answers of judges."""
         self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
 
+    def put_judged(self, judge: str, names: Sequence[str], verdicts: Sequence[Verdict]) -> None:
+        """All that a judge says of some trials or foreign runs, in place of what it said before."""
+        if judge not in self._judged:
+            sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
+            self._judged[judge] = self._column_values(sql, {"judge": judge})
+        again = sorted(self._judged[judge].intersection(names))
+        with self._transaction():
+            if again:
+                keys = {"trial": again, "judge": [judge] * len(again)}
+                self._delete_matching(tables.VERDICTS, keys)
+            self._insert_records(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
+        self._judged[judge].update(names)
+
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
         """Runs, in as few transactions as can be. A run replaces its earlier rows."""
         for columns in merge_batches(batches):
@@ -137,9 +152,9 @@ class Store:
         self._known_runs[tables.TRAJECTORIES.name].update(keys)
         self._known_runs[tables.MEASURES.name].update(measured)
 
-    def _column_values(self, sql: str) -> set[str]:
+    def _column_values(self, sql: str, params: Mapping[str, Any] | None = None) -> set[str]:
         """The values of the one column of an answer."""
-        return {value for (value,) in self._connection.execute(sql).fetchall()}
+        return {value for (value,) in self._connection.execute(sql, params).fetchall()}
 
     def _names(self, table: Table, column: str) -> set[str]:
         """The runs that a table has rows of."""

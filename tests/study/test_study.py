@@ -1,5 +1,6 @@
 """The door for notebooks: every estimator is reached through it, with inputs from the database."""
 
+import pyarrow.parquet as pq
 import pytest
 
 import skilljuror
@@ -76,10 +77,48 @@ def test_a_family_is_adjusted_for_its_size(tmp_path):
                 for fanout in [1.0 if "baseline" in name else 2.0 + int(name[1])]
             ],
         )
-    fanout, agent_steps = study.contrasts("pd", "baseline", ["fanout", "agent_steps"])
-    assert (fanout.metric, fanout.delta.delta) == ("fanout", 3.5)
+    answer = study.contrasts("pd", "baseline", ["fanout", "agent_steps"]).set_index("metric")
+    fanout, agent_steps = answer.loc["fanout"], answer.loc["agent_steps"]
+    single = study.contrast("pd", "baseline", "fanout")
+    assert single.t is not None
+    assert (fanout.difference, fanout.low, fanout.high) == (3.5, single.t.low, single.t.high)
     assert (fanout.p, fanout.p_holm) == (pytest.approx(2 / 64), pytest.approx(4 / 64))
-    assert (agent_steps.delta.delta, agent_steps.p, agent_steps.p_holm) == (0.0, 1.0, 1.0)
+    assert (agent_steps.difference, agent_steps.p, agent_steps.p_holm) == (0.0, 1.0, 1.0)
+
+
+def test_a_contrast_reads_as_it_would_be_quoted(tmp_path):
+    study = measured(tmp_path, "fanout", baseline=of_tasks(2, 2, 2), pd=of_tasks(1, 2, 3))
+    assert str(study.contrast("pd", "baseline", "fanout")) == (
+        "+0 resources (95 % interval -2.48 to +2.48, t(2), 3 tasks)"
+    )
+
+
+def test_a_single_task_is_quoted_without_an_interval(tmp_path):
+    study = measured(tmp_path, "fanout", baseline=of_tasks(2), pd=of_tasks(1))
+    assert str(study.contrast("pd", "baseline", "fanout")) == "-1 resources, no interval (1 task)"
+
+
+def test_what_a_study_holds_is_seen_at_once(small):
+    assert "planned 12" in repr(small)
+    assert "strict_rate" in small._repr_html_()
+
+
+def test_tables_and_views_are_listed_with_their_rows(small):
+    listed = small.tables().set_index("table")
+    assert listed.loc["planned_trials", "rows"] == 12
+    assert listed.loc["uses", "kind"] == "view"
+    assert listed["comment"].str.startswith("One row per").sum() >= len(listed) - 3
+
+
+def test_every_table_is_exported_as_parquet(small, tmp_path):
+    files = small.export(tmp_path / "parquet")
+    listed = small.tables().query("kind == 'table'").set_index("table")["rows"]
+    assert {path.stem: pq.read_metadata(path).num_rows for path in files} == listed.to_dict()
+
+
+def test_measures_and_questions_are_listed(small):
+    assert {"definition", "unit"} <= set(small.metrics().columns)
+    assert "outcomes" in set(small.questions()["name"])
 
 
 @pytest.mark.parametrize(

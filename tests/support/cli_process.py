@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,10 @@ Never round below 0.01.
 """
 
 
-def call(*words: Any, cwd: Path | None = None, **more: Any) -> Any:
-    """A finished `skilljuror WORDS…`, in an environment that says no width: readline, which pytest
-    loads, puts COLUMNS into what children inherit and os.environ does not show."""
-    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+def call(*words: Any, cwd: Path | None = None, under: Sequence[str] = (), **more: Any) -> Any:
+    """A finished `skilljuror WORDS…`; `under` are the words of a command that runs it. Its environment
+    says no width: readline, which pytest loads, puts COLUMNS where children but not os.environ have it."""
+    command = [*under, sys.executable, "-m", "skilljuror", *map(str, words)]
     more.setdefault("env", dict(os.environ))
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more

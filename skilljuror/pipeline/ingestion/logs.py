@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import attribute
-from skilljuror.errors import StudyError, TrajectoryError
+from skilljuror.errors import TrajectoryError
 from skilljuror.metrics import families
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
@@ -38,7 +38,10 @@ KEPT = "what its result says is kept"
 """What the reason of a trial without a run goes on to say."""
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
-_LOGGED = "SELECT trajectory, source, format FROM trajectories ORDER BY trajectory"
+_LOGGED = """
+SELECT trajectory, source, format FROM trajectories
+WHERE trajectory IN (SELECT unnest($names::VARCHAR[]))
+"""
 
 
 class LogGroup(Struct, frozen=True):
@@ -235,25 +238,35 @@ def _settled(row: SourceRow, lost: dict[str, str], winners: set[str]) -> SourceR
     return row
 
 
-def read_logged(database: Path, name: str) -> Trajectory:
-    """One ingested foreign run, read again from its raw log; `name` may be a unique beginning.
+class LoggedRun(Struct, frozen=True):
+    """Where the log of an ingested foreign run is."""
 
-    Raises StudyError when it is not there, TrajectoryError when its log has gone.
-    """
+    trajectory: str
+    """Key of the run."""
+    source: str
+    """Its main raw log."""
+    format: str
+    """Format that it was read with."""
+
+
+def logged_runs(database: Path, names: Sequence[str]) -> dict[str, LoggedRun]:
+    """Key -> the run, of those keys that the database holds; one question for all of them."""
     from skilljuror.queries.run import run  # workers read logs and never load the database
 
-    rows = [row for row in run(database, _LOGGED).records() if row["trajectory"].startswith(name)]
-    exact = [row for row in rows if row["trajectory"] == name]
-    if len(exact or rows) != 1:
-        what = "no run" if not rows else f"{len(rows)} runs"
-        raise StudyError(f"{what} called {name!r}; list them: skilljuror query STUDY trajectories")
-    row = (exact or rows)[0]
-    key, log = str(row["trajectory"]), Path(row["source"])
-    for trajectory in _runs_again(log, str(row["format"])):
-        if trajectory.trajectory == key.partition(BRANCH)[0]:
-            return replace(trajectory, trajectory=key)
+    rows = run(database, _LOGGED, names=list(names)).records()
+    return {str(row["trajectory"]): LoggedRun(**row) for row in rows}
+
+
+def read_logged(logged: LoggedRun) -> Trajectory:
+    """One ingested foreign run, read again from its raw log.
+
+    Raises TrajectoryError when its log has gone.
+    """
+    for trajectory in _runs_again(Path(logged.source), logged.format):
+        if trajectory.trajectory == logged.trajectory.partition(BRANCH)[0]:
+            return replace(trajectory, trajectory=logged.trajectory)
     raise TrajectoryError(
-        f"the log of {key!r} has gone or changed; ingest it again", file=row["source"]
+        f"the log of {logged.trajectory!r} has gone or changed; ingest it again", file=logged.source
     )
 
 
