@@ -151,7 +151,7 @@ def test_what_is_shown_can_be_told_from_what_it_was(place):
     told = call("query", f"mine{NAME}", "gone\x1b[31m", cwd=place).stderr
     assert r"\x1b[31m" in told
     asked = call("query", f"mine{NAME}", f"SELECT '{EVIL}' AS a", "--format", "csv", cwd=place)
-    assert asked.stdout == f"a\n{SHOWN}\n"
+    assert asked.stdout == f'a\n"{SHOWN}"\n'
     told = call("query", f"mine{NAME}", f"SELECT '{EVIL}' AS a", "--json", cwd=place).stdout
     assert json.loads(told) == [{"a": EVIL}]
 
