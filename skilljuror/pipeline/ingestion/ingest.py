@@ -238,9 +238,10 @@ def _store_results(
 
     counter, done = sinks.counter, 0
     unread = [unread_row(one) for one in found if one.format is None]
+    given_up = [unread_row(one) for one in found if one.format is None and not one.broken]
     total = len(found) - len(unread)
     with open_write(sinks.database) as store:
-        stored.remove_replaced(store, unread)
+        stored.remove_replaced(store, given_up)  # what is broken keeps what it gave
         store.put_metrics(definition_rows(sinks.options.metrics))
         store.put_sources(unread)
         counter.add_sources(unread)
