@@ -228,7 +228,7 @@ def as_sarif(report: AuditReport) -> str:
     rules = sorted({one.finding.rule for one in found})
     driver = {"name": "skilljuror", "rules": [{"id": rule} for rule in rules]}
     run = {"tool": {"driver": driver}, "results": [_sarif_result(report, one) for one in found]}
-    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, ensure_ascii=False)
+    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
 
 def _sarif_result(report: AuditReport, one: FoldedFinding) -> dict[str, Any]:

@@ -72,10 +72,10 @@ def test_each_variant_is_measured_under_its_own_policy(tmp_path):
     update = {"policy": "edited"}
     write_jsonl(path, [r.model_copy(update=update) if r.variant == "pd" else r for r in results])
     found = assay(tmp_path / "build", AssaySettings(sites=1))
-    assert found.policy == "llm, strict"
+    assert found.policy == "edited, strict"
     synonym = next(row for row in found.rows if row.mutation == "synonym")
     assert (synonym.mutants, synonym.flagged) == (2, 1)
-    assert pooled([found, found]).policy == "llm, strict"
+    assert pooled([found, found]).policy == "edited, strict"
 
 
 def test_a_build_that_does_not_say_how_it_was_judged_asks_for_a_policy(tmp_path):

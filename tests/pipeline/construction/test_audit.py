@@ -38,7 +38,7 @@ def test_a_waiver_takes_a_finding_out_of_the_verdict_and_is_told():
 
 
 def test_an_unknown_policy_names_the_known_ones():
-    with pytest.raises(UsageError, match=r"'lax'; choose one of llm, strict"):
+    with pytest.raises(UsageError, match=r"'lax'; choose one of edited, strict"):
         audit(SOURCE, FLAT, "baseline", "lax")
 
 
