@@ -106,8 +106,7 @@ def query(
         raise limits.too_big() from error
     if limit is not None and rows > limit:
         print(f"the first {limit} of {rows} rows; --limit N shows more", file=sys.stderr)
-    if not rows:
-        _print_meaning_of_no_rows(study, asked)
+    _print_remarks(study, asked, found)
 
 
 def _form(form: Format | None, out: Path | None, *, as_json: bool) -> Format:
@@ -183,12 +182,12 @@ def _ask(study: Path, question: str, params: dict[str, str], limits: Any) -> Any
         return run(reader, question, **params)
 
 
-def _print_meaning_of_no_rows(study: Path, question: str) -> None:
-    """What it means that there is no row, where the question knows."""
-    from skilljuror.queries.run import meaning_of_no_rows
+def _print_remarks(study: Path, question: str, found: Any) -> None:
+    """What is missing in the answer and how to get it, where the question knows."""
+    from skilljuror.queries.run import remarks_on
 
-    if meaning := meaning_of_no_rows(question):
-        print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
+    for words in remarks_on(question, found):
+        print(words.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 
 def _params(pairs: list[str]) -> dict[str, str]:
