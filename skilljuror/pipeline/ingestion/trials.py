@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import StudyFolder, read_record
+from skilljuror.files import StudyFolder, path_text, read_record
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
@@ -64,11 +64,11 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
 def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRow, ...]]:
     """The most native capture that can be read; the rest are rows with their reason."""
     if (problem := _missing(logs)) is not None:
-        return None, (SourceRow(str(logs), "error", reason=problem),)
+        return None, (SourceRow(path_text(logs), "error", reason=problem),)
     rows: list[SourceRow] = []
     chosen: Trajectory | None = None
     for found in sorted(discover([logs]), key=_precedence):
-        path = str(found.source.path)
+        path = path_text(found.source.path)
         if found.format is None:
             rows.append(unread_row(found))
         elif chosen is not None:
@@ -94,7 +94,7 @@ def _precedence(found: FoundSource) -> tuple[int, str]:
 
 
 def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, SourceRow]:
-    path, name = str(found.source.path), found.format or ""
+    path, name = path_text(found.source.path), found.format or ""
     try:
         first = next(iter(read(found.source, name)), None)
     except TrajectoryError as error:
