@@ -22,6 +22,7 @@ READERS = {"queries", "reports", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "models": {"errors"},
+    "moments": set(),
     "work": {"errors"},
     "registry": WORDS,
     "files": WORDS,
@@ -33,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "attribution": WORDS | {"work"},
     "metrics": WORDS | {"registry"},
     "store": WORDS | {"files"},
-    "queries": {"errors", "store"},
+    "queries": {"errors", "moments", "store"},  # --param since=7d, as --since of ingest
     "reports": WORDS | {"files", "queries", "stats"},
     "web": WORDS | {"files", "queries", "stats"},
     "pipeline": WORDS | TOOLS | STAGES | PURE | {"store", "queries", "reports", "work"},

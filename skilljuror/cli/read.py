@@ -95,8 +95,7 @@ def query(
     else:
         found = _ask(study, question, bound)
         _print(found, Format.json if json else form, out)
-        if not found.rows:
-            _print_meaning_of_no_rows(study, question)
+        _print_remarks(study, question, found)
 
 
 def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
@@ -106,12 +105,12 @@ def _ask(study: Path, question: str, params: dict[str, str]) -> Any:
     return run(database_of(study), question, **params)
 
 
-def _print_meaning_of_no_rows(study: Path, question: str) -> None:
-    """What it means that there is no row, where the question knows."""
-    from skilljuror.queries.run import meaning_of_no_rows
+def _print_remarks(study: Path, question: str, found: Any) -> None:
+    """What is missing in the answer and how to get it, where the question knows."""
+    from skilljuror.queries.run import remarks_on
 
-    if meaning := meaning_of_no_rows(question):
-        print(meaning.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
+    for words in remarks_on(question, found):
+        print(words.replace("STUDY", shlex.quote(str(study))), file=sys.stderr)
 
 
 def _params(pairs: list[str]) -> dict[str, str]:

@@ -120,6 +120,6 @@ def write_differences(differences: Any, target: Path) -> None:
     write_atomic(target, template.render(title=title, found=differences, files=files))
 
 
-def _drawn(figure: Drawing) -> Markup:
+def _drawn(figure: Drawing, *, narrow: bool = False) -> Markup:
     """matplotlib has escaped every name in the picture."""
-    return Markup(figure.inline)
+    return Markup(figure.inline_narrow if narrow else figure.inline)
