@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
-from skilljuror.cli.output import command_line, emit, progress, table
+from skilljuror.cli.output import command_line, emit, print_legend, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
 
@@ -219,6 +219,7 @@ def judge(
             f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
             f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
         )
+        print_legend(["ERU rate"])
         for trajectory, reason in summary.unread:
             print(f"  not judged: {trajectory}: {reason}")
         print(f"next: {command_line('report', study)}")

@@ -28,7 +28,7 @@ def _keys(monkeypatch):
 
 @pytest.mark.parametrize("status", [401, 400])
 def test_an_error_that_quotes_the_key(status, tmp_path):
-    long = "x" * 200 + f" Incorrect API key provided: {KEY}, {OTHER}."
+    long = "x" * 100 + f" Incorrect API key provided: {KEY}, {OTHER}."
     with model_server(lambda body, n: (status, long)) as (address, _):
         choice = ModelChoice("openai/scripted", address, {}, 20, 0)
         with pytest.raises(ModelError) as raised:
