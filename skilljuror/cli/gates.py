@@ -121,6 +121,7 @@ def audit(
 ) -> None:
     """Judge whether a bundle keeps the knowledge of another, and has the layout it claims."""
     from skilljuror.bundles.revision import load_named
+    from skilljuror.models.resource_class import missing_root
     from skilljuror.pipeline.construction.audit import audit as judge_pair
     from skilljuror.pipeline.construction.audit import moves, reasons
     from skilljuror.reports.audit import FORMATS, AuditReport
@@ -128,8 +129,7 @@ def audit(
     parent = load_named(source)
     if not parent.skills:
         raise BundleError(
-            f"SOURCE {source!r} has no SKILL.md in any folder; point at a skill's folder, or"
-            " at a folder of skills",
+            f"{source!r} {missing_root(parent.files)}",
             file=source,
             field="source",
         )

@@ -33,8 +33,11 @@ COMMANDS = {
         ["build", "source", f"broken{NAME}", "--out", f"twice{NAME}"],
     ],
     "audit": [
-        ["audit", "--source", f"broken{NAME}", "--variant", "other", "--kind", "pd"],
-        ["audit", "--source", "source", "--variant", "other", "--kind", "pd"],
+        ["audit", f"broken{NAME}", "other", "--kind", "pd"],
+        ["audit", "source", "other", "--kind", "pd"],
+        ["audit", "source", "other", "--format", "markdown"],
+        ["audit", "source", "other", "--format", "github"],
+        ["audit", "source", "other", "--format", "sarif"],
     ],
     "verify": [["verify", f"built{NAME}"]],
     "diff": [["diff", f"built{NAME}"], ["diff", f"built{NAME}", "--html", f"{NAME}.html"]],
