@@ -2,7 +2,6 @@
 
 import json
 
-import jsonschema
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
@@ -126,13 +125,7 @@ def test_a_text_cannot_forge_a_command(text):
 def test_sarif_names_rule_place_and_a_lasting_id():
     told = json.loads(as_sarif(report(V1, HOTTER)))
     (result,) = told["runs"][0]["results"]
-    jsonschema.validate(
-        result,
-        {
-            "required": ["ruleId", "level", "message", "locations", "partialFingerprints"],
-            "properties": {"level": {"enum": ["error", "warning", "note"]}},
-        },
-    )
+    assert (result["ruleId"], result["level"]) == ("knowledge.number", "error")
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "skills/kiln/SKILL.md"
     assert place["region"]["startLine"] == 9
