@@ -82,7 +82,8 @@ def _calls(size):
 
 
 def _one_id(size):
-    return run_of(*(ran(f"cat {BUNDLE}/r/{i}.md", line(i)) for i in range(size))), None
+    calls = [ran(f"cat {BUNDLE}/r/{i}.md", line(i), line=10 * i + 2) for i in range(size)]
+    return run_of(*calls), None
 
 
 def _prompts(size):
@@ -115,9 +116,7 @@ def with_words(run, words):
 
 
 LOGS = {
-    **{
-        name: (lambda n, make=make: log_of(*make(n))) for name, make in OUTPUTS.items()
-    },
+    **{name: partial(log_of, make=make) for name, make in OUTPUTS.items()},
     "polls": _polled, "calls": _calls, "calls of one id": _one_id, "prompts": _prompts,
     "files of a manifest": _known, "an output told again": _told_again,
 }  # fmt: skip
