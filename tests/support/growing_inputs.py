@@ -4,11 +4,12 @@ What is found in real ones is short; here one thing is multiplied, in the ways t
 slow once.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from skilljuror.models.events import Resource, SkillManifest
 from skilljuror.models.resource_class import class_of
-from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult
+from skilljuror.models.trajectory import Message, Step, ToolCall, ToolResult, Trajectory
 from tests.support.attribution_runs import BUNDLE, FRONT, ROOT, ran, run_of
 
 
@@ -115,7 +116,7 @@ def with_words(run, words):
     return type(run)(**{**fields, "steps": (*run.steps, last)})
 
 
-LOGS = {
+LOGS: dict[str, Callable[[int], tuple[Trajectory, SkillManifest | None]]] = {
     **{name: partial(log_of, make=make) for name, make in OUTPUTS.items()},
     "polls": _polled, "calls": _calls, "calls of one id": _one_id, "prompts": _prompts,
     "files of a manifest": _known, "an output told again": _told_again,
@@ -127,7 +128,6 @@ PAGES = {
     "headings": lambda n: each(n, lambda i: f"## Heading number {i}\n\nText of section {i} is here.\n\n"),
     "bare headings": lambda n: each(n, lambda i: f"## H{i}\n\n"),
     "equal headings": lambda n: "## Same\n\nText is here.\n\n" * n,
-    "levels": lambda n: each(n, lambda i: "#" * (1 + i % 6) + f" H {i}\n\ntext {i} must be {i}\n\n"),
     "equal lines": lambda n: "The same line must be here.\n\n" * n,
     "items": lambda n: each(n, lambda i: f"- item number {i} must have {i} mm\n"),
     "rows": lambda n: "| a | b |\n|---|---|\n" + each(n, lambda i: f"| {i} | x{i} |\n"),
