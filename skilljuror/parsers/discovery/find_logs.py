@@ -12,7 +12,12 @@ from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
 from skilljuror.parsers.discovery.session_families import join_session_files, session_in_head
 from skilljuror.parsers.discovery.unsupported import unsupported_kind
-from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES, LONG_HEAD_BYTES, read_head
+from skilljuror.parsers.raw_logs.file_head import (
+    HEAD_BYTES,
+    LONG_HEAD_BYTES,
+    first_broken_line,
+    read_head,
+)
 from skilljuror.parsers.read import claims, parser
 
 _FOLDERS_UP = 8
@@ -110,8 +115,7 @@ class _Finder:
                 formats = self._claims(longer)
                 source = longer if formats else source
         except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-            return FoundSource(Source(path), None, named, problem, size=_size(path))
+            return _unreadable(path, error, named=named)
         return self._decide(source, formats, named=named)
 
     def claims_folder(self, folder: Path) -> bool:
@@ -127,7 +131,11 @@ class _Finder:
         waiting = [(root, inside)]
         while waiting:
             folder, resolved = waiting.pop()
-            folders, files = _entries(folder)
+            try:
+                folders, files = _entries(folder)
+            except OSError as error:
+                yield resolved, _unreadable(folder, error, named=folder == root)
+                continue
             marker, formats = self._folder_formats(folder, [entry.name for entry in files])
             if formats:
                 if self._is_recent(folder / marker):
@@ -154,7 +162,10 @@ class _Finder:
         return "", []
 
     def _is_recent(self, path: Path) -> bool:
-        return self.since is None or path.stat().st_mtime >= self.since
+        try:
+            return self.since is None or path.stat().st_mtime >= self.since
+        except OSError:  # told when it is read
+            return True
 
     def _decide(self, source: Source, formats: list[str], *, named: bool) -> FoundSource:
         """What becomes of a source that some formats claim; its head is not kept."""
@@ -168,6 +179,9 @@ class _Finder:
             problem = f"{' and '.join(formats)} both claim it; name one with --format"
         elif kind := unsupported_kind(source):
             problem = f"{kind}: this kind of log is not read"
+        elif line := _broken_line(source, size):
+            problem = f"damaged: line {line} is no JSON, and no format claims it"
+            return FoundSource(without_head, None, named, problem, size=size, broken=True)
         else:
             problem = "no format claims it"
         return FoundSource(without_head, None, named, problem, size=size)
@@ -178,13 +192,25 @@ def _may_come_later(source: Source) -> bool:
     return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
 
 
+def _unreadable(path: Path, error: OSError, *, named: bool) -> FoundSource:
+    """A file or folder that the system refuses, which may hold what nobody will know of."""
+    problem = f"cannot be read: {error.strerror}"
+    return FoundSource(Source(path), None, named, problem, size=_size(path), broken=True)
+
+
+def _broken_line(source: Source, size: int | None) -> int | None:
+    """The first of its first lines that is no JSON, where a file calls itself JSON lines."""
+    if source.path.suffix != ".jsonl":
+        return None
+    return first_broken_line(source.head, whole=size is not None and size <= len(source.head))
+
+
 def _entries(folder: Path) -> tuple[list[str], list["os.DirEntry[str]"]]:
-    """(names of the folders, everything else) in a folder, sorted; links to folders are neither."""
-    try:
-        with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=attrgetter("name"))
-    except OSError:
-        return [], []
+    """(names of the folders, everything else) in a folder, sorted; links to folders are neither.
+
+    Raises OSError."""
+    with os.scandir(folder) as scanned:
+        entries = sorted(scanned, key=attrgetter("name"))
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
     return [entry.name for entry in folders], [entry for entry in entries if not entry.is_dir()]
 

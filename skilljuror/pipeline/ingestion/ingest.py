@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
+from skilljuror.files import StudyFolder, append_jsonl, path_of, path_text, read_jsonl
 from skilljuror.metrics import families
 from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers import FORMATS
@@ -75,7 +75,7 @@ class _StoredRuns:
         found = discover(paths, *wanted)
         paths_found = {one.source.path for one in found}
         names = {name for one in found for name in session_names_of(one)}
-        others = sorted({Path(source) for source in self._keys} - paths_found) if names else []
+        others = sorted({path_of(source) for source in self._keys} - paths_found) if names else []
         related = [path for path in others if session_names_at(path, wanted.formats) & names]
         if not related:
             return found
@@ -138,7 +138,7 @@ def ingest_logs(
     folder.root.mkdir(parents=True, exist_ok=True)
     absolute = [path.resolve() for path in paths]
     earlier = _earlier_ingests(folder)
-    append_jsonl(folder.sources_file, {"paths": [*map(str, absolute)], **wanted._asdict()})
+    append_jsonl(folder.sources_file, {"paths": [*map(path_text, absolute)], **wanted._asdict()})
     with (
         infrequent_gc(),
         worker_pool(jobs, preload=preload) as pool,
@@ -165,7 +165,8 @@ def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
         date, before = entry.get("since"), since.pop(asked, float("inf"))
         since[asked] = None if date is None or before is None else min(date, before)
     return [
-        ([*map(Path, paths)], LogFilter(date, formats)) for (paths, formats), date in since.items()
+        ([*map(path_of, paths)], LogFilter(date, formats))
+        for (paths, formats), date in since.items()
     ]
 
 
@@ -238,9 +239,10 @@ def _store_results(
 
     counter, done = sinks.counter, 0
     unread = [unread_row(one) for one in found if one.format is None]
+    given_up = [unread_row(one) for one in found if one.format is None and not one.broken]
     total = len(found) - len(unread)
     with open_write(sinks.database) as store:
-        stored.remove_replaced(store, unread)
+        stored.remove_replaced(store, given_up)  # what is broken keeps what it gave
         store.put_metrics(definition_rows(sinks.options.metrics))
         store.put_sources(unread)
         counter.add_sources(unread)
