@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from skilljuror.errors import StoreError
-from skilljuror.models.ingest import SourceRow, UnloggedTrial
+from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
 from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
+from skilljuror.store.seen import SeenFiles
 from skilljuror.store.tables import Columns, Table
 from skilljuror.store.values import without_misfits
 
@@ -31,6 +32,10 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self.seen = SeenFiles(connection)
+        """What is remembered of files."""
+        self._inside = False
+        """Whether a transaction is under way."""
         self._types: dict[str, dict[str, str]] = {}
         """Table -> column -> type, as far as asked."""
         self._known_runs: dict[str, set[str]] = {}
@@ -40,7 +45,7 @@ class Store:
 
     def put_plan(self, plan: "StudyPlan") -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
-        with self._transaction():
+        with self.transaction():
             for table, records in plans.plan_rows(plan):
                 self._delete_all(table.name)
                 self._insert_records(table, records)
@@ -53,7 +58,7 @@ class Store:
         if len(set(names)) < len(names):
             double = sorted({name for name in names if names.count(name) > 1})
             raise StoreError(f"two builds share the name {double[0]!r}: give each its own name")
-        with self._transaction():
+        with self.transaction():
             for table, records in plans.build_rows(builds):
                 self._delete_matching(table, {"build": names})
                 self._insert_records(table, records)
@@ -84,9 +89,15 @@ class Store:
         """What ingest looked at."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
 
+    def put_seen(self, files: Sequence[SeenFile], groups: Mapping[str, Sequence[str]]) -> None:
+        """Files that were looked at, and digest -> keys of the groups that were read."""
+        records = [{"digest": digest, "keys": keys} for digest, keys in groups.items()]
+        self._put(tables.SEEN, _last_per_key(files, "path"))
+        self._put(tables.GROUPS, records)
+
     def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
         """What measures mean, each under its name."""
-        with self._transaction():
+        with self.transaction():
             self._replace(tables.METRICS, definitions)
 
     def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
@@ -99,7 +110,7 @@ class Store:
             sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
             self._judged[judge] = self._column_values(sql, {"judge": judge})
         again = sorted(self._judged[judge].intersection(names))
-        with self._transaction():
+        with self.transaction():
             if again:
                 keys = {"trial": again, "judge": [judge] * len(again)}
                 self._delete_matching(tables.VERDICTS, keys)
@@ -131,7 +142,7 @@ class Store:
         named = [(table, {column: list(names)}) for table, column, names in gone if names]
         if not named:
             return
-        with self._transaction():
+        with self.transaction():
             for table, keys in named:
                 self._delete_matching(table, keys)
         self._known_runs.clear()
@@ -141,7 +152,7 @@ class Store:
         old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
         again = sorted(self._names(tables.MEASURES, "trial") & measured)
         logged = sorted(self._names(tables.UNLOGGED_TRIALS, "trial").intersection(keys))
-        with self._transaction():
+        with self.transaction():
             for table, _ in RUN_TABLES:
                 if gone := again if table is tables.MEASURES else old:
                     self._delete_matching(table, {table.key[0]: gone})
@@ -165,7 +176,7 @@ class Store:
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
         if records:
-            with self._transaction():
+            with self.transaction():
                 self._replace(table, records)
 
     def _replace(self, table: Table, records: Sequence[Any]) -> None:
@@ -219,13 +230,20 @@ class Store:
         return self._types[name]
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """All that is written in the block, or nothing of it."""
+        if self._inside:
+            yield
+            return
+        self._inside = True
         self._connection.execute("BEGIN")
         try:
             yield
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
+        finally:
+            self._inside = False
         self._connection.execute("COMMIT")
 
 
@@ -235,6 +253,8 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
         yield table, table.key[0], runs
     yield tables.UNLOGGED_TRIALS, "trial", runs
     yield tables.VERDICTS, "trial", runs
+    yield tables.JUDGED, "trial", runs
+    yield tables.KEPT_RUNS, "trajectory", runs
 
 
 def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:

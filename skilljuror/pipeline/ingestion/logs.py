@@ -67,6 +67,8 @@ class ReadLogs(Struct, frozen=True):
     """Files that were read as parts of these (sub-agents, continuations)."""
     unlogged: tuple[UnloggedTrial, ...] = ()
     """Trials that left no run."""
+    keys: tuple[tuple[str, ...], ...] = ()
+    """Keys of the runs and of the trials without one, of each group in turn."""
 
 
 class LogEvents(Struct, frozen=True):
@@ -149,15 +151,20 @@ def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadL
     sources: list[SourceRow] = []
     counted: list[Ingested] = []
     alone: list[UnloggedTrial] = []
+    keys: list[tuple[str, ...]] = []
     for group in groups:
         rows, runs = _read_group(group, options)
         counted += runs
+        unlogged: list[UnloggedTrial] = []
         for found, row in zip(group.found, rows, strict=True):
             told, trial = _without_run(found, row)
             sources.append(told)
-            alone += [trial] if trial else []
+            unlogged += [trial] if trial else []
+        alone += unlogged
+        given = [run.trajectory.trajectory for run in runs if run.trajectory]
+        keys.append((*given, *(trial.trial for trial in unlogged)))
     parts = [str(path) for group in groups for one in group.found for path in one.source.siblings]
-    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone))
+    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone), tuple(keys))
 
 
 def session_hint(found: FoundSource) -> str:
@@ -213,7 +220,8 @@ def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
     try:
         runs = list(read(found.source, name))
     except TrajectoryError as error:
-        return [], SourceRow(path, "error", name, error.message, found.size)
+        passing = isinstance(error.__cause__, OSError)
+        return [], SourceRow(path, "error", name, error.message, found.size, passing)
     reason = None if runs else NO_RUN
     return runs, SourceRow(path, "parsed", name, reason, found.size)
 
