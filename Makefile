@@ -5,7 +5,7 @@ PY ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test check slow bench labels ablate docs clean
+.PHONY: help demo test check slow bench labels ablate docs notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -45,6 +45,15 @@ labels: $(STAMP) ## precision and recall of attribution against reference labels
 
 ablate: $(STAMP) ## what each rule of attribution changes, switched off in turn
 	$(BIN)/python -m benchmarks.ablate
+
+notebooks: $(STAMP) ## run every notebook into out/notebooks
+	@mkdir -p out/notebooks
+	@for book in notebooks/*.ipynb; do \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter execute $$book --output ../out/notebooks/$$(basename $$book .ipynb) || exit 1; done
+
+reports: $(STAMP) ## write the report of the demo, with its pictures, into reports/demo
+	$(BIN)/skilljuror demo --out out/demo
+	$(BIN)/skilljuror report out/demo --out reports/demo
 
 clean:
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache

@@ -157,6 +157,10 @@ def _print_labels(pairs: Sequence[Compared], verbose: bool) -> None:
     for label in VERDICTS:
         print(f"{label:<10}" + "".join(f"{counts[label, said]:>9}" for said in VERDICTS))
     _print_reasons(pairs)
+    low, high = rate_ends(one.verdict for one in pairs if one.verdict)
+    labels = Counter(label for label, _ in found)
+    read = labels["yes"] / max(1, labels["yes"] + labels["no"])
+    print(f"ERU rate of the labels {read:.1%}, of the judge between {low:.1%} and {high:.1%}")
     for one in pairs if verbose else ():
         _print_pair(one)
 
@@ -182,6 +186,15 @@ def _print_pair(one: Compared) -> None:
         print(f"     {verdict.note[:160]}")
     for reading in row["labels"] if mark == "! " else ():
         print(f"     reading: line {reading['consuming_line']}: {reading['note']}")
+
+
+def rate_ends(verdicts: Iterable[Verdict]) -> tuple[float, float]:
+    """The ERU rate as if none, and as if all of the uses not seen again had been taken up."""
+    said = [(verdict.label, verdict.category) for verdict in verdicts]
+    yes, no = (sum(label == one for label, _ in said) for one in ("yes", "no"))
+    again = said.count(("unknown", "not_seen_again"))
+    whole = max(1, yes + no + again)
+    return yes / whole, (yes + again) / whole
 
 
 def _print_foreign(times: int, labels: Path, verbose: bool) -> None:

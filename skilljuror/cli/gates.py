@@ -146,7 +146,10 @@ def assay(
         int, typer.Option("--sites", min=1, help="Places per mutation and variant.")
     ] = 2,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the choice of places.")] = 0,
-    policy: Annotated[str, typer.Option("--policy", help="strict or llm.")] = "llm",
+    policy: Annotated[
+        Policy | None,
+        typer.Option("--policy", help="How strict; default: as the variants were judged."),
+    ] = None,
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the counts into build.json, for reports.")
     ] = False,
@@ -157,7 +160,7 @@ def assay(
     """Plant drift and harmless edits into accepted variants: how many would the gates catch?"""
     from skilljuror.pipeline.construction.assay import AssaySettings, assay_many
 
-    settings = AssaySettings(policy, sites, seed)
+    settings = AssaySettings(policy and policy.value, sites, seed)
     with progress(json) as listener:
         report = assay_many(builds, settings, jobs=jobs, keep=keep, progress=listener)
     emit(

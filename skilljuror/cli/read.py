@@ -61,6 +61,8 @@ def report(
     def human() -> None:
         if summary.headline:
             table(summary.columns, summary.headline, title=summary.title)
+        if summary.meaning:
+            print(f"pp = percentage points: {summary.meaning}")
         print(f"report: {summary.path}")
 
     emit(summary, json, human)

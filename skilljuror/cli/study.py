@@ -26,6 +26,7 @@ def demo(
 
     def human() -> None:
         table(summary.columns, summary.headline, title=summary.title)
+        print(f"pp = percentage points: {summary.meaning}")
         print("A scripted policy ran, no language model: figures say nothing about real agents.")
         print(f"{summary.trials} trials in {summary.seconds:.1f} s")
         print(f"report: {summary.report}")
@@ -214,8 +215,10 @@ def judge(
 
     def human() -> None:
         print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
-        rate = "–" if summary.rate is None else f"{100 * summary.rate:.1f} %"
-        print(f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}; ERU rate {rate}")
+        print(
+            f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
+            f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
+        )
         for trajectory, reason in summary.unread:
             print(f"  not judged: {trajectory}: {reason}")
         print(f"next: {command_line('report', study)}")
@@ -223,3 +226,11 @@ def judge(
     emit(summary, json, human)
     if summary.unread:
         raise typer.Exit(1)
+
+
+def _uptake_rate(summary: Any) -> str:
+    """One number, or its two ends where uses were not seen again."""
+    if summary.rate_low is None:
+        return "–"
+    low, high = f"{100 * summary.rate_low:.1f} %", f"{100 * summary.rate_high:.1f} %"
+    return low if not summary.not_seen_again else f"between {low} and {high}"

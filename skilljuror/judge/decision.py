@@ -65,7 +65,9 @@ def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool)
         return Decision("unknown", "also_elsewhere")
     if _uses_a_setting(trace):
         return Decision("unknown", "nothing_distinctive")
-    return Decision("no", "listing" if event.kind == "list" else "not_seen_again")
+    if event.kind == "list":
+        return Decision("no", "listing")
+    return Decision("unknown", "not_seen_again")
 
 
 def _uses_a_setting(trace: EventTrace) -> bool:

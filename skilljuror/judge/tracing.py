@@ -14,9 +14,9 @@ turns up in a later action of the same agent. What may be recognised:
                  or a line of its output that the next words say again (signals/restatement)
 
 Whose a recognised thing is says replay/content_ownership; `decision` makes a label of it: `yes` with
-both quotes; `no` where something recognisable was shown and not seen again, or the access failed;
-`unknown` where the resource offered nothing distinctive, was not shown, only shared content was used,
-or the log ends. The rules in full, their limits and the boundary cases are data: rubrics/eru.yaml.
+both quotes; `no` where the access failed, or no name of a listing was used; `unknown` where the resource
+offered nothing distinctive, was not shown, was shown and not seen again (agents also follow a text
+without repeating it), only shared content was used, or the log ends. The rules in full, their limits and the boundary cases are data: rubrics/eru.yaml.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ QUOTE = 200
 class TracingJudge:
     """Labels events by tracing their content into later actions."""
 
-    name: ClassVar[str] = "tracing/1"
+    name: ClassVar[str] = "tracing/2"
     """Name and version, stored with every verdict."""
 
     def judge(

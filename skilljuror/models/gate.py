@@ -144,7 +144,8 @@ class AssayReport(Record):
     name: str
     """Source whose variants were changed, or how many for a pooled report."""
     policy: str
-    """Named policy the verdicts follow."""
+    """Named policy the verdicts follow; several, with commas, where variants were judged under
+    several."""
     seed: int
     """Seed of the choice of sites."""
     sites: int

@@ -83,8 +83,9 @@ UptakeCategory = Literal[
     "no_later_action",
 ]
 """yes: implementation, validation, correction, diagnosis, navigation (it led to another resource);
-no: failed_probe, background, listing, not_seen_again; unknown: nothing_distinctive, not_shown,
-also_elsewhere (what was used stood in other places too), no_later_action (the log ends)."""
+no: failed_probe, background, listing; unknown: nothing_distinctive, not_shown, also_elsewhere (what
+was used stood in other places too), no_later_action (the log ends), not_seen_again (it was shown and
+could be recognised, and nothing later repeats it: work that leaves no words is not ruled out)."""
 
 
 class Verdict(Struct, frozen=True):

@@ -29,6 +29,8 @@ class DemoSummary(Struct, frozen=True):
     """Wall clock of the whole chain."""
     title: str
     """The headline in words."""
+    meaning: str
+    """What its number is, in one sentence."""
     columns: tuple[str, ...]
     """Columns of the headline table."""
     headline: tuple[tuple[Any, ...], ...]
@@ -59,6 +61,7 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
         trials=run.finished,
         seconds=time.monotonic() - started,
         title=report.title,
+        meaning=report.meaning,
         columns=tuple(report.columns),
         headline=tuple(tuple(row) for row in report.headline),
         example_trial=_example_trial(folder),

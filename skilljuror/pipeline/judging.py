@@ -44,8 +44,12 @@ class JudgeSummary(Struct, frozen=True):
     """Seen and not taken up."""
     unknown: int
     """Nothing to go by; outside the rate."""
-    rate: float | None
-    """yes / (yes + no); None when nothing could be decided (measures §4)."""
+    not_seen_again: int
+    """Of the unknown, those shown and recognisable that nothing later repeats."""
+    rate_low: float | None
+    """yes / (yes + no + not_seen_again); None when that is 0 (measures §4)."""
+    rate_high: float | None
+    """(yes + not_seen_again) / the same."""
     unread: tuple[tuple[str, str], ...] = ()
     """(trajectory, reason) of every log that could not be read again: without verdicts, not "no"."""
 
@@ -80,7 +84,7 @@ def judge_study(
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     logged = {} if StudyFolder(study).planned else logged_runs(database, names)
     work = [JudgeJob(study, name, judge, logged.get(name)) for name in names]
-    labels: Counter[str] = Counter()
+    said: Counter[tuple[str, str]] = Counter()
     unread: list[tuple[str, str]] = []
     done = 0
     # One that cannot be written is refused here, rather than after all the work.
@@ -89,20 +93,32 @@ def judge_study(
             read = [(job.name, found.verdicts) for job, found in batch if found.problem is None]
             verdicts = [verdict for _, found in read for verdict in found]
             store.put_judged(label, [name for name, _ in read], verdicts)
-            labels.update(verdict.label for verdict in verdicts)
+            said.update((verdict.label, verdict.category) for verdict in verdicts)
             unread += [(job.name, found.problem) for job, found in batch if found.problem]
             done += len(batch)
             progress(Progress("judge", done, len(work), batch[-1][0].name))
-    yes, no = labels["yes"], labels["no"]
+    return _summary(label, len(names), said, sorted(unread))
+
+
+def _summary(
+    judge: str, names: int, said: Counter[tuple[str, str]], unread: list[tuple[str, str]]
+) -> JudgeSummary:
+    labels: Counter[str] = Counter()
+    for (label, _), count in said.items():
+        labels[label] += count
+    yes, no, again = labels["yes"], labels["no"], said["unknown", "not_seen_again"]
+    decidable = yes + no + again
     return JudgeSummary(
-        judge=label,
-        trajectories=len(names),
+        judge=judge,
+        trajectories=names,
         events=labels.total(),
         yes=yes,
         no=no,
         unknown=labels["unknown"],
-        rate=yes / (yes + no) if yes + no else None,
-        unread=tuple(sorted(unread)),
+        not_seen_again=again,
+        rate_low=yes / decidable if decidable else None,
+        rate_high=(yes + again) / decidable if decidable else None,
+        unread=tuple(unread),
     )
 
 

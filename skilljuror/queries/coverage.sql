@@ -2,7 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition
 -- columns: condition, planned, scored, timeout, unscored, error, missing, settled, coverage,
---   readable, judged
+--   readable, judged, decided
 -- read: A rate counts every planned trial. Where coverage is below 1, some trials have no final
 --   outcome yet; they count as not passed, and the headline must not be quoted.
 -- column scored: the verifier gave a reward in time
@@ -14,6 +14,8 @@
 -- column coverage: settled of planned
 -- column readable: trials whose log could be read
 -- column judged: readable trials with at least one judged event
+-- column decided: of these, trials of which a judge said yes or no to at least one event; of the others
+--   nothing is known about uptake
 SELECT
     r.condition,
     count(*) AS planned,
@@ -27,7 +29,13 @@ SELECT
     count(*) FILTER (WHERE readable) AS readable,
     count(*) FILTER (
         WHERE run IN (SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event)
-    ) AS judged
+    ) AS judged,
+    count(*) FILTER (
+        WHERE run IN (
+            SELECT u.run FROM uses AS u JOIN verdicts AS v ON v.event = u.event
+            WHERE v.label <> 'unknown'
+        )
+    ) AS decided
 FROM runs AS r
 WHERE status <> 'observed'
 GROUP BY r.condition, r.position

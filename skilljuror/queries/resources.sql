@@ -2,12 +2,16 @@
 -- section: RQ3
 -- grain: one row is one resource of a condition, a task and a judge
 -- columns: condition, task, skill, resource, resource_class, judge, events, trajectories,
---   first_step, yes, no, unknown, eru_rate
+--   first_step, yes, no, unknown, not_seen_again, eru_low, eru_high, eru_rate
 -- params: judge=null
 -- column events: uses of it
 -- column trajectories: runs with a use of it
 -- column first_step: median over these runs of the step of its first use; 0 is before the first step
--- column eru_rate: yes / (yes + no); null when nothing was decided
+-- column not_seen_again: of the unknown, those whose content was shown and could be recognised, and
+--   that nothing later repeats
+-- column eru_low: yes / (yes + no + not_seen_again), as if none of these had been taken up
+-- column eru_high: (yes + not_seen_again) / the same, as if all of them had
+-- column eru_rate: yes / (yes + no); null when nothing was decided, and where the two ends differ
 WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
     WHERE CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR)
@@ -29,7 +33,8 @@ sums AS (
         count(DISTINCT u.run) AS trajectories,
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown') AS unknown
+        count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again
     FROM uses AS u
     JOIN runs AS r ON r.run = u.run
     LEFT JOIN judges AS j ON true
@@ -42,7 +47,10 @@ SELECT
     if(s.judge IS NULL, NULL, s.yes) AS yes,
     if(s.judge IS NULL, NULL, s.no) AS no,
     if(s.judge IS NULL, NULL, s.unknown) AS unknown,
-    s.yes / nullif(s.yes + s.no, 0) AS eru_rate
+    if(s.judge IS NULL, NULL, s.again) AS not_seen_again,
+    s.yes / nullif(s.yes + s.no + s.again, 0) AS eru_low,
+    (s.yes + s.again) / nullif(s.yes + s.no + s.again, 0) AS eru_high,
+    if(s.again = 0, s.yes / nullif(s.yes + s.no, 0), NULL) AS eru_rate
 FROM sums AS s
 LEFT JOIN medians AS m
     ON m.condition = s.condition AND m.task IS NOT DISTINCT FROM s.task

@@ -25,6 +25,8 @@ class ReportSummary:
     """The HTML file."""
     title: str
     """The headline in one line."""
+    meaning: str
+    """What the leading number is, in one sentence; "" where none leads."""
     columns: tuple[str, ...]
     """Columns of the headline table."""
     headline: tuple[tuple[Any, ...], ...]
@@ -46,7 +48,9 @@ def build_report(database: Path, target: Path, *, quotes: bool = True) -> Report
         first = headline(answers)
         path = write_page(answers, first, target)
         columns, rows = _first_table(answers, first)
-    return ReportSummary(path, first.title, columns, rows, first.observed, first.scripted)
+    return ReportSummary(
+        path, first.title, first.meaning, columns, rows, first.observed, first.scripted
+    )
 
 
 def _first_table(

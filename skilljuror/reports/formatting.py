@@ -8,7 +8,7 @@ LONGEST = 240
 """Characters of a text that a cell shows; the CSV has them all."""
 _SHARES = (
     "_rate", "_rate_all", "_share", "share", "_share_pooled", "coverage", "strict_given_runtime",
-    "units_share_low", "units_share_high", "rate_low", "rate_high",
+    "units_share_low", "units_share_high", "rate_low", "rate_high", "eru_low", "eru_high",
 )  # fmt: skip
 _POINTS = ("delta", "delta_rate", "delta_pass", "delta_runtime")
 _SIGNED = ("delta_", "difference")
@@ -16,6 +16,8 @@ _COUNTED = ("root_lines", "median_step", "first_step")
 """Medians of whole numbers: shown without needless decimals."""
 _LABELS = {
     "eru_rate": "ERU rate",
+    "eru_low": "ERU rate, from",
+    "eru_high": "ERU rate, to",
     "ge1_yes": "≥ 1 yes",
     "ge2_yes": "≥ 2 yes",
     "ge5_yes": "≥ 5 yes",

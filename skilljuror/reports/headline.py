@@ -30,6 +30,8 @@ class Headline:
     """The database in one row."""
     delta: PairedDelta | None = None
     """Treatment minus control in strict pass rate; None without two arms."""
+    meaning: str = ""
+    """What the leading number is, in one sentence; "" where none leads."""
     quotable: bool = False
     """Whether every planned trial of both arms has a final outcome."""
     methods: tuple[MethodRow, ...] = ()
@@ -65,6 +67,7 @@ def headline(answers: Answers) -> Headline:
         scripted=scripted,
         overview=overview,
         delta=delta,
+        meaning="" if missing else _meaning(overview, delta),
         quotable=not missing,
         methods=tuple(_methods(delta)),
         facts=tuple(_facts(answers, delta)),
@@ -97,14 +100,21 @@ def _title(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
     if missing:
         open_trials = format_count(missing, "planned trial")
         return f"{contrast}: no headline yet, {open_trials} without a final outcome"
-    if delta.z is None:
+    if delta.t is None:
         return (
             f"{contrast}: {format_points(delta.delta)} in strict pass rate on one task, no interval"
         )
     return (
         f"{contrast}: {format_points(delta.delta)} in strict pass rate "
-        f"(95 % interval {format_points(delta.z.low)} to {format_points(delta.z.high)}, {delta.tasks} tasks)"
+        f"(95 % interval {format_points(delta.t.low)} to {format_points(delta.t.high)}, {delta.tasks} tasks)"
     )
+
+
+def _meaning(overview: dict[str, Any], delta: PairedDelta) -> str:
+    tasks = format_count(delta.tasks, "task")
+    mean = f"mean over {tasks} of the pass rate with {overview['treatment']} minus that with"
+    interval = f", with Student's interval over the {tasks}" if delta.t else ""
+    return f"{mean} {overview['control']}{interval}"
 
 
 def _no_contrast(overview: dict[str, Any]) -> str:
@@ -130,13 +140,29 @@ def _observed_facts(answers: Answers) -> list[tuple[str, str]]:
     opened = sum(bool(row["skills_opened"]) for row in runs)
     facts = [("Runs that opened a skill", f"{opened} of {len(runs)}")] if runs else []
     first = answers.single("invocation")
-    if first.get("median_step") is not None:
-        facts.append(("Median step of the first opening", f"{first['median_step']:g}"))
+    if first.get("readable"):
+        facts.append(("First invocation of a skill", _first_invocation(first)))
     for row in answers("uptake").records():
-        if row["eru_rate"] is not None:
-            words = f"{100 * row['eru_rate']:.0f} % of {row['yes'] + row['no']} decided uses"
-            facts.append((f"Put to work ({row['judge']})", words))
+        if row["eru_low"] is not None:
+            facts.append((f"Put to work ({row['judge']})", _put_to_work(row)))
     return facts
+
+
+def _first_invocation(row: dict[str, Any]) -> str:
+    """A run without one is later than every other."""
+    median = row["median_step"]
+    step = "no median step" if median is None else f"median step {median:g}"
+    return f"{step}; {row['never']} of {format_count(row['readable'], 'run')} never invoked one"
+
+
+def _put_to_work(row: dict[str, Any]) -> str:
+    uses = format_count(row["yes"] + row["no"] + row["not_seen_again"], "use")
+    low, high = f"{100 * row['eru_low']:.0f}", f"{100 * row['eru_high']:.0f}"
+    if not row["not_seen_again"]:
+        return f"{low} % of {uses}"
+    return (
+        f"{low} to {high} % of {uses}; {row['not_seen_again']} undecided: shown, and not seen again"
+    )
 
 
 def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
@@ -145,24 +171,19 @@ def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
             "The difference must not be quoted: trials without an outcome count as failures "
             "until they are run. The section on coverage lists them."
         )
-    if delta.z is None:
+    if delta.t is None:
         return "One task gives no interval: a difference between layouts needs more tasks."
     if not delta.se:
         return (
             "Every task shows the same difference, so the interval has no width. That says that "
             "the tasks are alike, not that the difference is certain."
         )
-    return _reading(overview, delta, delta.z)
+    return _reading(overview, delta, delta.t)
 
 
 def _reading(overview: dict[str, Any], delta: PairedDelta, interval: Interval) -> str:
     if interval.low <= 0 <= interval.high:
         return f"The interval holds 0: this study does not show a difference.{_power(delta)}"
-    if delta.t is None or delta.t.low <= 0 <= delta.t.high:
-        return (
-            f"The normal interval leaves 0 out, Student's does not: {delta.tasks} tasks are too few "
-            "to show a difference."
-        )
     better = overview["treatment"] if interval.low > 0 else overview["control"]
     return (
         f"The interval leaves 0 out: on tasks like these, {better} solves more. Look at the tasks "
@@ -189,10 +210,10 @@ def _detectable(delta: PairedDelta) -> float | None:
 def _methods(delta: PairedDelta) -> list[MethodRow]:
     values = [value for _, value in delta.by_task]
     wins, losses = sum(v > 0 for v in values), sum(v < 0 for v in values)
-    rows = [_interval_row("paired task means, normal (headline)", delta.z)]
-    rows.append(_interval_row(f"paired task means, Student t({delta.tasks - 1})", delta.t))
+    rows = [_interval_row(f"paired task means, Student t({delta.tasks - 1}) (headline)", delta.t)]
     boot = studentized_bootstrap(values)
     rows.append(_interval_row("studentized bootstrap over tasks", boot.interval if boot else None))
+    rows.append(_interval_row("paired task means, normal (as papers print it)", delta.z))
     flip, signs = sign_flip(values), sign_test(wins, losses)
     rows.append((f"{flip.method} of task differences", None, None, flip.p))
     rows.append((f"{signs.method} of {wins} wins against {losses} losses", None, None, signs.p))

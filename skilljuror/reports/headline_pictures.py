@@ -42,19 +42,19 @@ def interval_picture(first: Headline) -> str:
     """The interval on a line with its zero, as SVG; "" when there is none. Numbers only: nothing
     in it comes from a log."""
     delta = first.delta
-    if not first.quotable or delta is None or delta.delta is None or delta.z is None:
+    if not first.quotable or delta is None or delta.delta is None or delta.t is None:
         return ""
-    reach = 1.15 * max(abs(delta.z.low), abs(delta.z.high), 5.0)
-    low, mean, high = (_across(value, reach) for value in (delta.z.low, delta.delta, delta.z.high))
+    reach = 1.15 * max(abs(delta.t.low), abs(delta.t.high), 5.0)
+    low, mean, high = (_across(value, reach) for value in (delta.t.low, delta.delta, delta.t.high))
     marks = "".join(
         f'<text x="{x:.1f}" y="64" text-anchor="middle">{format_points(value)}</text>'
-        for x, value in ((low, delta.z.low), (high, delta.z.high))
+        for x, value in ((low, delta.t.low), (high, delta.t.high))
         if high - low > 130
     )
     zero = _across(0, reach)
     return (
         f'<svg class="interval" viewBox="0 0 {WIDTH:.0f} 80" role="img" '
-        f'aria-label="95 % interval from {format_points(delta.z.low)} to {format_points(delta.z.high)}">'
+        f'aria-label="95 % interval from {format_points(delta.t.low)} to {format_points(delta.t.high)}">'
         f'<line x1="0" x2="{WIDTH:.0f}" y1="{MIDDLE}" y2="{MIDDLE}" class="axis"/>'
         f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="8" y2="{MIDDLE + 14}" class="zero"/>'
         f'<text x="{zero + 5:.1f}" y="14">0</text>'

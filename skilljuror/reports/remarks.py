@@ -25,34 +25,44 @@ def gate_power(answers: Answers) -> list[Remark]:
             " To measure it, and to say so here:"
         )
         return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
-    policies: dict[str, dict[str, dict[str, Any]]] = {}
+    policies: dict[tuple[str, bool | None], dict[str, dict[str, Any]]] = {}
     for row in rows:
-        policies.setdefault(row["policy"], {})[row["kind"]] = row
+        policies.setdefault((row["policy"], row["own_policy"]), {})[row["kind"]] = row
     remarks = [
-        Remark((f"Policy {policy}: " if len(policies) > 1 else "") + _caught(kinds))
-        for policy, kinds in policies.items()
+        Remark(f"{_audit_under(policy, own)} {_caught(kinds)}")
+        for (policy, own), kinds in policies.items()
     ]
     return [*remarks, *_unmeasured(rows)]
+
+
+def _audit_under(policy: str, own: bool | None) -> str:
+    if own:
+        return f"Under policy {policy}, which judged these variants, this audit"
+    return f"Under policy {policy}, which did not judge these variants, an audit"
 
 
 def _caught(kinds: dict[str, dict[str, Any]]) -> str:
     drift, flagged = kinds.get("drift"), _flagged(kinds.get("harmless"))
     if drift is None or not drift["planted"]:
-        return (
-            "No drift could be planted into these variants, so nothing says what this audit would"
-            f" have caught{flagged and f'; it{flagged}'}."
-        )
+        words = "had nothing to catch: no drift could be planted into these variants"
+        return f"{words}{flagged and f'; it {flagged}'}."
     return (
-        f"This audit would have caught {_share(drift, 'flagged_rate')} of {_count(drift['planted'])}"
+        f"would have caught {_share(drift, 'flagged_rate')} of {_count(drift['planted'])}"
         f" planted changes (95 % interval {_share(drift, 'rate_low')} to"
-        f" {_share(drift, 'rate_high')}) in these variants{flagged and f' and{flagged}'}."
+        f" {_share(drift, 'rate_high')}): {_ends(drift)}{flagged and f'; it {flagged}'}."
     )
 
 
 def _flagged(harmless: dict[str, Any] | None) -> str:
     if harmless is None or not harmless["planted"]:
         return ""
-    return f" flagged {_count(harmless['flagged'])} of {_count(harmless['planted'])} harmless edits"
+    counts = f"{_count(harmless['flagged'])} of {_count(harmless['planted'])} harmless edits"
+    return f"flagged {counts}" + (f": {_ends(harmless)}" if harmless["flagged"] else "")
+
+
+def _ends(row: dict[str, Any]) -> str:
+    review = _count(row["flagged"] - row["failed"])
+    return f"{_count(row['failed'])} failed, {review} sent to review"
 
 
 def _share(row: dict[str, Any], column: str) -> str:

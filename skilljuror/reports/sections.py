@@ -99,7 +99,8 @@ STUDY = (
             Panel("timing"),
             Panel("uptake", (
                 "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
-                "eru_rate", "mean_events", "mean_yes", "ge1_yes", "ge2_yes", "ge5_yes",
+                "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
+                "ge2_yes", "ge5_yes",
             )),
             Panel("invocation"),
             Panel("invocation_by_skill", folded=True),
@@ -173,7 +174,7 @@ OBSERVED = (
             ), limit=40, folded=True),
             Panel("resources", (
                 "skill", "resource", "resource_class", "events", "trajectories", "first_step", "yes",
-                "no", "unknown", "eru_rate",
+                "no", "unknown", "eru_low", "eru_high",
             ), limit=40),
             Panel("never_opened", ("skill", "resource", "runs"), folded=True),
         ),
@@ -193,7 +194,7 @@ OBSERVED = (
         (
             Panel("timing"),
             Panel("invocation", (
-                "readable", "invoked", "invocation_rate", "median_step", "median_seconds",
+                "readable", "invoked", "invocation_rate", "never", "median_step", "median_seconds",
             )),
             Panel("first_use", folded=True),
         ),
@@ -204,7 +205,10 @@ OBSERVED = (
         "A resource that was opened may still change nothing. A judge looks for its words, numbers and "
         "commands in the steps that followed.",
         (
-            Panel("uptake"),
+            Panel("uptake", (
+                "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
+                "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
+            )),
             Panel("uptake_reasons"),
             Panel("process", (
                 "readable", "skill_step_share", "skill_text_share", "support_read_trials",

@@ -28,10 +28,10 @@ class PairedDelta:
     """Standard deviation of the per-task deltas, denominator T-1; None for fewer than two tasks."""
     se: float | None
     """sd / sqrt(T)."""
-    z: Interval | None
-    """Normal interval; the one that matches published half-widths."""
     t: Interval | None
-    """Student interval with T-1 degrees of freedom."""
+    """Student interval with T-1 degrees of freedom: the one to quote."""
+    z: Interval | None
+    """Normal interval, too narrow for few tasks; for comparison with published half-widths alone."""
     by_task: tuple[tuple[str, float], ...]
     """(task, delta), by name."""
     dropped: tuple[str, ...]
@@ -65,8 +65,8 @@ def paired_delta(
         tasks=len(values),
         sd=sd,
         se=se,
-        z=z_interval(delta, se, level),
         t=t_interval(delta, se, len(values) - 1, level),
+        z=z_interval(delta, se, level),
         by_task=tuple(zip((task for task, _ in by_task), values, strict=True)),
         dropped=dropped,
     )

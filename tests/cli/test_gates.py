@@ -40,9 +40,9 @@ def test_what_is_measured_is_told_and_kept_on_demand_alone(place):
     kept = call("assay", "my builds", "--sites", 1, "--keep", "-j", 2, cwd=place)
     assert "kept in build.json" in kept.stdout
     found, told = rows(place, "gate_power")
-    assert [row.split(",")[:5] for row in found] == [
-        ["llm", "drift", "2", "2", "2"],
-        ["llm", "harmless", "2", "2", "2"],
+    assert [row.split(",")[:6] for row in found] == [
+        ["strict", "True", "drift", "2", "2", "2"],
+        ["strict", "True", "harmless", "2", "2", "2"],
     ]
     assert told == ""
     again = call("assay", "my builds", "--sites", 1, cwd=place).stdout

@@ -135,18 +135,24 @@ def test_invocation_counts_a_sub_agent_as_part_of_the_run(database):
             ]
             for said in (True, False)
         }
-        first, seconds = (
-            [row[name, ""] for row, _ in runs if row[name, ""] is not None]
-            for name in ("invocation_step", "invocation_seconds")
-        )
+        first = [
+            inf if row["invocation_step", ""] is None else row["invocation_step", ""]
+            for row, _ in runs
+        ]
+        timed = [
+            inf if step == inf else row["invocation_seconds", ""]
+            for step, (row, _) in zip(first, runs, strict=True)
+        ]
+        seconds = inf if None in timed or not timed else median(timed)
         alike(answers(database, "invocation", "condition")[condition,], {
             "readable": len(runs),
             "invoked": sum(taken),
             "invocation_rate": sum(taken) / len(runs),
             "reward_invoked": mean(rewards[True]) if rewards[True] else None,
             "reward_not_invoked": mean(rewards[False]) if rewards[False] else None,
-            "median_step": median(first) if first else None,
-            "median_seconds": median(seconds) if seconds else None,
+            "never": first.count(inf),
+            "median_step": None if not first or median(first) == inf else median(first),
+            "median_seconds": None if seconds == inf else seconds,
         })  # fmt: skip
 
 

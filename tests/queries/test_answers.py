@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from skilljuror.queries.run import run
-from skilljuror.store import open_write
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.headline import headline
+from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import rows, small_study
 
@@ -245,6 +247,54 @@ def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
         fake.put(store, [fake.run("t1", events=events)])
         store.put_verdicts([fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
     assert rows(path, "uptake", "condition", "eru_rate", "mean_events") == [("observed", 0.75, 5.0)]
+
+
+def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
+    """3 yes, 1 no, 2 not seen again, 1 nothing distinctive: 3/6 to 5/6, and no single number."""
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(7)]
+    labels = ["yes", "yes", "yes", "no", "unknown", "unknown", "unknown"]
+    category = {4: "not_seen_again", 5: "not_seen_again"}
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=events)])
+        for n, (event, label) in enumerate(zip(events, labels, strict=True)):
+            fields = {"category": category[n]} if n in category else {}
+            store.put_verdicts([fake.verdict(event, label, **fields)])
+    columns = ("unknown", "not_seen_again", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
+    assert rows(path, "uptake", *columns) == [(3, 2, 3 / 6, 5 / 6, None, "between_two_ends")]
+    with open_read(path) as reader:
+        facts = dict(headline(Answers(reader)).facts)
+    assert facts["Put to work (tracing-1)"].startswith("50 to 83 % of 6 uses; 2 undecided")
+
+
+def test_a_run_that_never_invoked_is_later_than_all_others(tmp_path):
+    """Steps 1, 3 and never: the median is 3. With a second never it is in their half: none."""
+    path = tmp_path / "study.duckdb"
+
+    def measured(name, step):
+        return fake.run(name, values={"invocation_step": step or "never"})
+
+    with open_write(path) as store:
+        fake.put(store, [measured("a", 1.0), measured("b", 3.0), measured("c", None)])
+    assert rows(path, "invocation", "readable", "never", "median_step") == [(3, 1, 3.0)]
+    with open_read(path) as reader:
+        facts = dict(headline(Answers(reader)).facts)
+    assert facts["First invocation of a skill"] == "median step 3; 1 of 3 runs never invoked one"
+    with open_write(path) as store:
+        fake.put(store, [measured("d", None)])
+    assert rows(path, "invocation", "readable", "never", "median_step") == [(4, 2, None)]
+
+
+def test_a_trial_of_which_nothing_was_decided_is_judged_and_not_decided(tmp_path):
+    path = small_study(tmp_path)
+    columns = ("condition", "readable", "judged", "decided")
+    before = rows(path, "coverage", *columns)
+    with open_write(path) as store:
+        extra = fake.event("new", 0)
+        fake.put(store, [fake.run("new", trial="beta__pd__2", events=[extra])])
+        store.put_verdicts([fake.verdict(extra, "unknown", category="not_seen_again")])
+    (name, readable, judged, decided), after = before[2], rows(path, "coverage", *columns)[2]
+    assert after == (name, readable + 1, judged + 1, decided)
 
 
 def test_strata_pool_trajectories_and_average_tasks(study):

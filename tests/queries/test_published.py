@@ -7,6 +7,7 @@ import pytest
 
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
+from skilljuror.reports.formatting import format_points
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read
 from tests.support import published_answers as published
@@ -100,8 +101,11 @@ def test_figure_4_and_the_headline(study):
         first = headline(Answers(reader))
     assert first.delta
     assert first.delta.z
+    assert first.delta.t
     assert first.delta.delta == pytest.approx(100 * 17 / 410)
-    assert first.delta.z.halfwidth == pytest.approx(6.0, abs=0.05)
+    assert first.delta.z.halfwidth == pytest.approx(6.0, abs=0.05)  # the paper's: a normal one
+    low, high = (format_points(end) for end in (first.delta.t.low, first.delta.t.high))
+    assert f"(95 % interval {low} to {high}, 82 tasks)" in first.title
     assert "holds 0" in first.verdict
     assert run(study, "win_tie_loss").records()[0]["wins"] == 23
     assert ("Tasks", "23 won, 44 tied, 15 lost") in first.facts

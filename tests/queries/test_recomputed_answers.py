@@ -12,11 +12,19 @@ from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 
 LABELS = st.lists(
-    st.lists(st.sampled_from(["yes", "no", "unknown"]), max_size=7), min_size=1, max_size=5
+    st.lists(st.sampled_from(["yes", "no", "unknown", "again"]), max_size=7),
+    min_size=1,
+    max_size=5,
 )
 TRIALS = st.lists(
     st.tuples(st.none() | st.floats(0.1, 90), st.booleans()), min_size=1, max_size=8
 )  # fmt: skip
+
+
+def verdict(event, label):
+    if label == "again":
+        return fake.verdict(event, "unknown", category="not_seen_again")
+    return fake.verdict(event, label)
 
 
 @settings(max_examples=12, deadline=None)
@@ -28,12 +36,21 @@ def test_uptake(labels):
             for number, found in enumerate(labels):
                 events = [fake.event(f"t{number}", n) for n in range(len(found))]
                 fake.put(store, [fake.run(f"t{number}", events=events)])
-                store.put_verdicts([fake.verdict(*p) for p in zip(events, found, strict=True)])
+                store.put_verdicts([verdict(*p) for p in zip(events, found, strict=True)])
         row = run(path, "uptake").records()[0]
+        resources = run(path, "resources").records()
     every = [label for found in labels for label in found]
     yes, no = every.count("yes"), every.count("no")
     assert (row["trajectories"], row["events"]) == (len(labels), len(every))
-    assert row["eru_rate"] == (pytest.approx(yes / (yes + no)) if yes + no else None)
+    again = every.count("again")
+    whole = yes + no + again
+    ends = (yes / whole, (yes + again) / whole) if whole else (None, None)
+    assert (row["eru_low"], row["eru_high"]) == ends
+    assert row["eru_rate"] == (yes / (yes + no) if yes + no and not again else None)
+    assert (row["eru_rate_reason"] is None) == (row["eru_rate"] is not None)
+    if every:
+        assert (row["not_seen_again"], row["unknown"]) == (again, again + every.count("unknown"))
+        assert sum(one["not_seen_again"] for one in resources) == again
     assert row["mean_yes"] == (pytest.approx(yes / len(labels)) if every else None)
     incidence = [sum(found.count("yes") >= k for found in labels) for k in (1, 2, 5)]
     found = [row["ge1_yes"], row["ge2_yes"], row["ge5_yes"]]

@@ -4,6 +4,7 @@ import pytest
 
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import Headline, headline
+from skilljuror.reports.headline_pictures import interval_picture
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 
@@ -24,6 +25,10 @@ def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) 
         return headline(Answers(reader))
 
 
+def approx(*values: float):
+    return [pytest.approx(value, abs=0.01) for value in values]
+
+
 def test_a_clear_difference_is_named_with_its_side(tmp_path):
     found = of(tmp_path, {f"t{n}": (0, 3 + n % 2) for n in range(8)})
     assert found.title.startswith("pd minus baseline: +87.5 pp")
@@ -36,13 +41,24 @@ def test_the_other_side_may_win(tmp_path):
     )
 
 
-def test_where_student_disagrees_nothing_is_claimed(tmp_path):
-    """Deltas 0.25, 0.5, 1.0: the normal interval leaves 0 out, t(2) does not."""
+def test_students_interval_leads_in_title_picture_words_and_methods(tmp_path):
+    """Deltas 25, 50 and 100: mean 58.33, sd 38.19, se 22.05. t(2) is 4.303 and holds 0; the normal
+    quantile is 1.960 and would leave it out."""
     found = of(tmp_path, {"a": (0, 1), "b": (0, 2), "c": (0, 4)})
-    assert found.delta
-    assert found.delta.z
-    assert found.delta.z.low > 0
-    assert "too few" in found.verdict
+    assert "(95 % interval −36.5 pp to +153.2 pp, 3 tasks)" in found.title
+    assert found.meaning == (
+        "mean over 3 tasks of the pass rate with pd minus that with baseline,"
+        " with Student's interval over the 3 tasks"
+    )
+    assert "The interval holds 0" in found.verdict
+    assert 'aria-label="95 % interval from −36.5 pp to +153.2 pp"' in interval_picture(found)
+    first, *others = found.methods
+    assert first[:3] == ("paired task means, Student t(2) (headline)", *approx(-36.54, 153.20))
+    normal = next(row for row in others if "normal" in row[0])
+    assert normal[:3] == (
+        "paired task means, normal (as papers print it)",
+        *approx(15.12, 101.55),
+    )
 
 
 def test_one_task_has_no_interval(tmp_path):
@@ -107,8 +123,8 @@ def test_several_methods_stand_side_by_side(tmp_path):
     names = [row[0] for row in found.methods]
     assert [name.split()[0] for name in names] == [
         "paired",
-        "paired",
         "studentized",
+        "paired",
         "exact",
         "exact",
     ]

@@ -23,8 +23,9 @@ def test_the_figure_is_that_of_the_query(tmp_path):
     build = fake.assayed("alpha", {"swap": (40, 38), "rewrap": (12, 1)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
     assert one.words == (
-        "This audit would have caught 95.0 % of 40 planted changes (95 % interval 83.5 % to 98.6 %)"
-        " in these variants and flagged 1 of 12 harmless edits."
+        "Under policy strict, which judged these variants, this audit would have caught 95.0 % of 40"
+        " planted changes (95 % interval 83.5 % to 98.6 %): 19 failed, 19 sent to review;"
+        " it flagged 1 of 12 harmless edits: 0 failed, 1 sent to review."
     )
     assert one.commands == ()
     drift = run(tmp_path / "study.duckdb", "gate_power").records()[0]
@@ -39,13 +40,13 @@ def test_the_figure_is_that_of_the_query(tmp_path):
 def test_a_hundred_percent_is_said_only_where_all_were_caught(tmp_path, counts, share):
     (one,) = said(tmp_path, fake.assayed("alpha", {"swap": counts}))
     assert f"caught {share} of 4\N{NARROW NO-BREAK SPACE}000 planted" in one.words
-    assert one.words.endswith("in these variants.")
+    assert one.words.endswith(" sent to review.")
 
 
 def test_where_nothing_could_be_planted_no_share_is_said(tmp_path):
     build = fake.assayed("alpha", {"swap": (0, 0), "rewrap": (2, 0)}, harmless=["rewrap"])
     (one,) = said(tmp_path, build)
-    assert one.words.startswith("No drift could be planted")
+    assert "had nothing to catch: no drift could be planted" in one.words
     assert one.words.endswith("; it flagged 0 of 2 harmless edits.")
 
 
@@ -55,12 +56,17 @@ def test_builds_that_were_not_measured_are_counted(tmp_path):
     assert rest.commands[0] == "skilljuror assay STUDY --keep"
 
 
-def test_two_policies_are_told_apart(tmp_path):
-    llm = fake.assayed("a", {"swap": (4, 4)}, source="a")
-    strict = fake.assayed("b", {"swap": (4, 3)}, source="b", policy="strict")
+def test_a_policy_that_judged_nothing_here_is_not_said_to_be_this_audit(tmp_path):
+    """The variants were judged strictly: what `llm` would catch is no merit of their verdicts."""
+    llm = fake.assayed("a", {"swap": (4, 4)}, source="a", policy="llm")
+    strict = fake.assayed("b", {"swap": (4, 3)}, source="b")
     words = [one.words for one in said(tmp_path, llm, strict)]
-    assert words[0].startswith("Policy llm: This audit would have caught 100.0 %")
-    assert words[1].startswith("Policy strict: This audit would have caught 75.0 %")
+    assert words[0].startswith(
+        "Under policy strict, which judged these variants, this audit would have caught 75.0 %"
+    )
+    assert words[1].startswith(
+        "Under policy llm, which did not judge these variants, an audit would have caught 100.0 %"
+    )
 
 
 def test_a_report_of_a_study_without_an_assay_names_the_commands(tmp_path):
@@ -78,6 +84,9 @@ def test_a_report_of_a_study_with_one_has_the_sentence_and_the_table_of_kinds(tm
     with open_write(path) as store:
         store.put_builds([fake.assayed("alpha", {"swap": (40, 38)}), fake.build("beta")])
     report = build_report(path, tmp_path / "report").path
-    assert '<p class="said">This audit would have caught 95.0 %' in report.read_text("utf-8")
+    assert (
+        '<p class="said">Under policy strict, which judged these variants, this audit'
+        in report.read_text("utf-8")
+    )
     table = (report.parent / "tables" / "assay.csv").read_text(encoding="utf-8")
-    assert "llm,drift,swap,40,1,38,19,0.95,,0.83" in table
+    assert "strict,drift,swap,40,1,38,19,0.95,,0.83" in table

@@ -233,7 +233,9 @@ def assayed(
         )
         for mutation, (planted, flagged) in rows.items()
     )  # fmt: skip
-    defaults: dict[str, Any] = {"name": name, "policy": "llm", "seed": 0, "sites": 2, "rows": found}
+    defaults: dict[str, Any] = {
+        "name": name, "policy": "strict", "seed": 0, "sites": 2, "rows": found,
+    }  # fmt: skip
     report = AssayReport(**(defaults | fields)).model_dump(mode="json", exclude={"slips"})
     digest = record.source.model_copy(update={"tree_digest": source})
     return record.model_copy(update={"assay": report, "source": digest}), results

@@ -8,19 +8,21 @@ from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
-from skilljuror.files import write_record
+from skilljuror.files import read_rows, write_record
 from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.gates.mutations.sites import MutationSite, MutationTarget, said_lines
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult
+from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult, GateResult
 from skilljuror.pipeline.construction.audit import audit
 from skilljuror.pipeline.construction.build import load_build, source_from
-from skilljuror.pipeline.construction.build_folder import RECORD, VARIANTS
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD, VARIANTS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.stats.intervals import wilson_interval
 
+POLICIES_AND = ", "
+"""What stands between the policies of a build whose variants were judged under several."""
 SOURCE = "origin"
 """The variant of a build that stands for its source."""
 UNCHANGED = "none"
@@ -32,8 +34,8 @@ _SLIP_CHARS = 200
 class AssaySettings(NamedTuple):
     """What is planted, and how it is judged."""
 
-    policy: str = "llm"
-    """Named policy of the verdicts."""
+    policy: str | None = None
+    """Named policy of the verdicts; None for the one that judged each variant when it was built."""
     sites: int = 2
     """Most places per mutation and variant."""
     seed: int = 0
@@ -53,7 +55,8 @@ def assay(
     flagged when its verdict is not pass after the findings of the unchanged variant are waived.
     Equivalent mutants, which say the same line by line without white space, list markers and
     emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
-    put together from a variant and its plan. Raises StudyError for a folder that holds no build.
+    put together from a variant and its plan. Raises StudyError for a folder that holds no build, and
+    where nothing tells under which policy a variant was judged.
     """
     record = load_build(build)
     bundles = {
@@ -61,15 +64,32 @@ def assay(
         for entry in record.variants
     }
     parent = load_bundle(source, record.name) if source else _source(build, record, bundles)
+    policies = _policies(build, record, settings)
     counter = _MutantCounter()
     judged = {parent.digest}
     for name in sorted(entry.variant for entry in record.variants if not entry.expected_findings):
         variant = bundles[name]
         if variant.digest not in judged:
             judged.add(variant.digest)
-            judge = partial(audit, kind=name, policy=settings.policy, gates=record.gates)
+            judge = partial(audit, kind=name, policy=policies[name], gates=record.gates)
             counter.add(_judge_mutants(parent, variant, judge, settings), name)
-    return counter.report(record.name, settings)
+    policy = POLICIES_AND.join(sorted(set(policies.values())))
+    return counter.report(record.name, settings._replace(policy=policy))
+
+
+def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict[str, str]:
+    """Variant -> the policy to judge its mutants by."""
+    if settings.policy is not None:
+        return {entry.variant: settings.policy for entry in record.variants}
+    told = {result.variant: result.policy for result in read_rows(GateResult, build / GATE_RESULTS)}
+    untold = [entry.variant for entry in record.variants if entry.variant not in told]
+    if untold:
+        raise StudyError(
+            f"{GATE_RESULTS} in {str(build)!r} does not say under which policy variant {untold[0]!r}"
+            " was judged; build it again, or name one: --policy strict or --policy llm",
+            file=str(build / GATE_RESULTS),
+        )
+    return told
 
 
 def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle:
@@ -163,6 +183,7 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
     if not reports:
         raise StudyError("there is no assay to pool; run assay on a build first")
     first = reports[0]
+    policies = {name for report in reports for name in report.policy.split(POLICIES_AND)}
     rows = []
     for name in MUTATIONS:
         mine = [row for report in reports for row in report.rows if row.mutation == name]
@@ -176,8 +197,8 @@ def pooled(reports: Sequence[AssayReport]) -> AssayReport:
         rows.append(_row(name, counts, dict(sorted(rules.items()))))
     slips = tuple(slip for report in reports for slip in report.slips)
     return AssayReport(
-        name=f"{len(reports)} sources", policy=first.policy, seed=first.seed, sites=first.sites,
-        rows=tuple(rows), slips=slips,
+        name=f"{len(reports)} sources", policy=POLICIES_AND.join(sorted(policies)),
+        seed=first.seed, sites=first.sites, rows=tuple(rows), slips=slips,
     )  # fmt: skip
 
 
@@ -244,7 +265,7 @@ def _measure(
 def _content_key(record: BuildRecord) -> tuple[int, tuple[str, ...]]:
     """The size of a source, and what says that two builds are of it and hold the same variants."""
     digests = (f"{made.variant} {made.tree_digest}" for made in (record.source, *record.variants))
-    return record.source.tokens, (*record.gates, *sorted(digests))
+    return record.source.tokens, (record.engine, *record.gates, *sorted(digests))
 
 
 def _assay_one(build: tuple[Path, Path | None], settings: AssaySettings) -> AssayReport:
@@ -265,12 +286,19 @@ def power_sentence(report: AssayReport) -> str:
     drift = [row for row in report.rows if row.drift]
     harmless = [row for row in report.rows if not row.drift and row.mutation != UNCHANGED]
     planted, caught = sum(row.mutants for row in drift), sum(row.flagged for row in drift)
-    edits, flagged = sum(row.mutants for row in harmless), sum(row.flagged for row in harmless)
+    edits = sum(row.mutants for row in harmless)
     if not planted:
         return "no drift could be planted: this source gives the audit nothing to miss"
     share = wilson_interval(caught, planted)
     between = f" (95 % interval {share.low:.0%} to {share.high:.0%})" if share else ""
     return (
-        f"this audit caught {caught} of {planted} planted drifts{between}"
-        f" and flagged {flagged} of {edits} harmless edits"
+        f"under policy {report.policy} this audit caught {caught} of {planted} planted drifts{between}:"
+        f" {_ends(drift)}; it flagged {sum(row.flagged for row in harmless)} of {edits} harmless"
+        f" edits: {_ends(harmless)}"
     )
+
+
+def _ends(rows: Sequence[AssayRow]) -> str:
+    """How the flagged ones ended."""
+    flagged, failed = sum(row.flagged for row in rows), sum(row.failed for row in rows)
+    return f"{failed} failed, {flagged - failed} sent to review"

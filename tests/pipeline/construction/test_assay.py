@@ -4,9 +4,9 @@ import pytest
 
 from skilljuror.bundles import write_bundle
 from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, write_record
+from skilljuror.files import StudyFolder, read_rows, write_jsonl, write_record
 from skilljuror.gates.mutations.catalog import MUTATIONS
-from skilljuror.models.gate import AssayReport
+from skilljuror.models.gate import AssayReport, GateResult
 from skilljuror.pipeline.construction.assay import (
     AssaySettings,
     assay,
@@ -28,7 +28,11 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("assay")
     write_bundle(SOURCE.files, folder / "forms")
     build_source(folder / "forms" / "forms", folder / "build")
-    return assay(folder / "build", AssaySettings(sites=2))
+    return assay(folder / "build", AssaySettings("llm", sites=2))
+
+
+REWORDED = {"synonym", "paraphrase"}
+"""Harmless to an agent, and still not what the plan engine may do: it moves text and changes none."""
 
 
 def test_every_mutation_has_its_row(report):
@@ -48,6 +52,40 @@ def test_a_rate_has_its_interval_and_nothing_measured_is_none(report):
             assert row.low <= row.rate <= row.high
         else:
             assert (row.rate, row.low, row.high) == (None, None, None)
+
+
+def test_a_build_is_measured_under_the_policy_that_judged_it(report, tmp_path):
+    """Moved text was judged strictly: a reworded sentence fails there, and passes under `llm`."""
+    build_source(written(tmp_path), tmp_path / "build")
+    found = assay(tmp_path / "build", AssaySettings(sites=2))
+    assert (found.policy, report.policy) == ("strict", "llm")
+    for row in found.rows:
+        wanted = row.mutants if row.drift or row.mutation in REWORDED else 0
+        assert (row.mutation, row.flagged, row.failed) == (row.mutation, wanted, wanted)
+
+
+def test_each_variant_is_measured_under_its_own_policy(tmp_path):
+    """As in a build in which a model wrote one variant and the engine moved text for the others."""
+    build_source(written(tmp_path), tmp_path / "build", variants=["origin", "baseline", "pd"])
+    path = tmp_path / "build" / "gates.jsonl"
+    results = list(read_rows(GateResult, path))
+    update = {"policy": "llm"}
+    write_jsonl(path, [r.model_copy(update=update) if r.variant == "pd" else r for r in results])
+    found = assay(tmp_path / "build", AssaySettings(sites=1))
+    assert found.policy == "llm, strict"
+    synonym = next(row for row in found.rows if row.mutation == "synonym")
+    assert (synonym.mutants, synonym.flagged) == (2, 1)
+    assert pooled([found, found]).policy == "llm, strict"
+
+
+def test_a_build_that_does_not_say_how_it_was_judged_asks_for_a_policy(tmp_path):
+    build_source(written(tmp_path), tmp_path / "build", variants=["origin", "baseline"])
+    (tmp_path / "build" / "gates.jsonl").write_text("")
+    with pytest.raises(
+        StudyError, match=r"variant '(origin|baseline)' was judged; .* --policy strict"
+    ):
+        assay(tmp_path / "build")
+    assert assay(tmp_path / "build", AssaySettings("llm", sites=1)).policy == "llm"
 
 
 def test_a_layout_that_repeats_another_is_judged_once(report):
@@ -75,7 +113,7 @@ def test_without_the_origin_the_source_is_put_together_from_a_plan(tmp_path):
     source = written(tmp_path)
     build_source(source, tmp_path / "build", variants=["baseline", "pd"])
     found = assay(tmp_path / "build", AssaySettings(sites=1))
-    assert found.slips == ()
+    assert {slip.mutation for slip in found.slips} == REWORDED
     assert found == assay(tmp_path / "build", AssaySettings(sites=1), source=source)
 
 
@@ -127,18 +165,20 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
     found = assay_many([study], AssaySettings(sites=1), keep=True)
     for name in ("one", "two", "three"):
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
-        assert (told.sites, told.slips) == (1, ())
+        assert (told.sites, told.slips, told.policy) == (1, (), "strict")
         assert verify_build(study / "variants" / name) == ()
     drift, harmless = run(StudyFolder(study).database, "gate_power").records()
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
     share = f"{drift['flagged']} of {drift['planted']} planted drifts"
     assert power_sentence(found).startswith(
-        f"this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
+        f"under policy strict this audit caught {share} (95 % interval {drift['rate_low']:.0%}"
     )
+    assert (drift["policy"], drift["own_policy"]) == ("strict", True)
 
     edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
-    assert power_sentence(found).endswith(edits)
+    failed = f"{harmless['failed']} failed, {harmless['flagged'] - harmless['failed']} sent"
+    assert power_sentence(found).endswith(f"{edits}: {failed} to review")
 
 
 def test_a_build_that_its_database_does_not_hold_is_not_put_into_it(tmp_path):
@@ -154,5 +194,5 @@ def test_kept_assays_are_told_in_one_sentence(tmp_path):
     (record,) = keep_assays({tmp_path / "build": None}).values()
     assert record == load_build(tmp_path / "build")
     report = AssayReport.model_validate(record.assay)
-    assert power_sentence(report).startswith("this audit caught ")
+    assert power_sentence(report).startswith("under policy strict this audit caught ")
     assert verify_build(tmp_path / "build") == ()

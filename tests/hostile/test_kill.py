@@ -1,0 +1,154 @@
+"""A kill -9 at a random moment of any command loses nothing: the same command again gives what an
+uninterrupted one gives, and nothing is left lying about."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer.main
+import yaml
+
+from skilljuror.cli.app import app
+from tests.support.ingested import tables
+from tests.support.places import EXAMPLES, ROOT
+from tests.support.small_studies import until
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+KILLS = 3
+"""Kills of one command, each at a random moment of its run."""
+COMMANDS = {
+    "run": "run study.yaml --out study --jobs 2",
+    "ingest": "ingest --study study",
+    "ingest logs": "ingest {trajectories} --study mine",
+    "judge": "judge study",
+    "report": "report study",
+    "query": "query study trials --format csv --out trials.csv",
+    "query parquet": "query study trials --format parquet --out trials.parquet",
+    "show": "show study {trial}",
+    "build": "build {skill} --out build",
+    "verify": "verify study/variants/{task}",
+    "diff": "diff study/variants/{task}",
+    "audit": "audit --source study/variants/{task}/variants/baseline --variant study/variants/{task}/variants/pd"
+    " --kind pd",
+    "assay": "assay study --keep",
+    "explain": "explain",
+    "events": "events {trajectories}",
+    "coverage": "coverage {trajectories} --format codex-rollout",
+    "doctor": "doctor",
+    "demo": "demo",
+}
+"""What is killed; the study lies in the current folder, with all that comes before the command."""
+BEFORE = {"run": (), "ingest": ("run",), "judge": ("run", "ingest")}
+"""What the study has seen before the command; all of it for the others."""
+RESUMED = {"run", "ingest", "ingest logs", "judge", "demo"}
+"""Commands that say how much of the work was done before."""
+OF_FILES = ("seen", "groups")
+"""Tables of the facts of files, which differ between two copies of them."""
+
+
+def test_every_command_is_killed():
+    commands = typer.main.get_command(app).commands
+    assert {name.split()[0] for name in COMMANDS} == set(commands)
+
+
+@pytest.fixture(scope="module")
+def stages(tmp_path_factory):
+    """Folders with a small study after none, one, two … of its commands."""
+    folder = tmp_path_factory.mktemp("stages") / "none"
+    shutil.copytree(EXAMPLES, folder)
+    study = yaml.safe_load((folder / "study.yaml").read_text())
+    study |= {"tasks": study["tasks"][:2], "trials_per_cell": 1}
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    made = {(): folder}
+    for done in (("run",), ("run", "ingest"), ("run", "ingest", "judge")):
+        made[done] = folder.parent / done[-1]
+        shutil.copytree(made[done[:-1]], made[done], symlinks=True)
+        finished = _finished(COMMANDS[done[-1]], made[done])
+        assert finished.returncode == 0, finished.stderr
+    return made
+
+
+def _words(template: str, folder: Path) -> list[str]:
+    trials = sorted(path.name for path in folder.glob("study/trials/*"))
+    places = {
+        "trajectories": ROOT / "trajectories",
+        "trial": trials[-1] if trials else "",
+        "task": trials[0].partition("__")[0] if trials else "",
+        "skill": next(path for path in sorted(folder.glob("skills/*")) if path.is_dir()),
+    }
+    return [sys.executable, "-m", "skilljuror", *template.format(**places).split()]
+
+
+def _finished(template: str, folder: Path) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(_words(template, folder), cwd=folder, capture_output=True, check=False)
+
+
+def _kill(template: str, folder: Path, seconds: float) -> bool:
+    """Whether the command was still running when it was killed. What it started must end too."""
+    with subprocess.Popen(
+        _words(template, folder), cwd=folder, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        time.sleep(seconds)
+        process.kill()
+    until(lambda: not _group(process.pid))
+    return process.returncode == -signal.SIGKILL
+
+
+def _group(leader: int) -> bool:
+    try:
+        os.killpg(leader, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _state(folder: Path, timed: bool) -> dict[str, object]:
+    """What a folder holds: the rows of databases, all else byte by byte; where times of trials are
+    in all of it, names and numbers of rows alone."""
+    state: dict[str, object] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.suffix == ".duckdb":
+            held = tables(path.parent)
+            counted = held if timed else set(held).intersection(OF_FILES)
+            state[name] = held | {table: len(held[table]) for table in counted}
+        elif path.is_file():
+            state[name] = "" if timed else path.read_bytes()
+    return state
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
+    stage = stages[BEFORE.get(name, ("run", "ingest", "judge"))]
+    timed = name in {"run", "demo"}
+    chance = random.Random(name)
+    folder = tmp_path / "at"
+
+    def start_over():
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(stage, folder, symlinks=True)
+
+    start_over()
+    begun = time.monotonic()
+    whole = _finished(COMMANDS[name], folder)
+    seconds = time.monotonic() - begun
+    assert whole.returncode == 0, whole.stderr
+    expected = _state(folder, timed)
+    killed = 0
+    for _ in range(1 if name == "demo" else KILLS):
+        start_over()
+        killed += _kill(COMMANDS[name], folder, chance.uniform(0.1, 0.9) * seconds)
+        again = _finished(COMMANDS[name], folder)
+        assert again.returncode == 0, again.stderr
+        if name not in RESUMED:
+            assert again.stdout == whole.stdout
+        assert _state(folder, timed) == expected
+    assert killed
