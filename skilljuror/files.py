@@ -95,19 +95,36 @@ def digest_json(value: Any) -> str:
 
 
 def write_atomic(path: Path, data: bytes | str) -> None:
-    """Write a file whole or not at all: temporary file beside it, synced, renamed."""
+    """Write a file whole or not at all: temporary file beside it, synced, renamed.
+
+    It also removes temporary files that killed processes left of earlier writes.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     raw = data.encode() if isinstance(data, str) else data
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    prefix = f".{path.name}.new."
+    _remove_abandoned(path.parent, prefix)
+    with _told_of(path):
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix)
+        try:
+            with os.fdopen(handle, "wb") as temporary:
+                fcntl.flock(temporary, fcntl.LOCK_SH)
+                temporary.write(raw)
+                temporary.flush()
+                os.fsync(temporary.fileno())
+            Path(name).chmod(0o644)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """What the system refuses names the file: a full disk is told without one."""
     try:
-        with os.fdopen(handle, "wb") as temporary:
-            temporary.write(raw)
-            temporary.flush()
-            os.fsync(temporary.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
         raise
 
 
@@ -147,13 +164,20 @@ def fresh_dir(target: Path) -> Iterator[Path]:
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     for staging in parent.glob(f"{glob.escape(prefix)}*"):
         if (lock := _lock(staging)) is not None:
-            shutil.rmtree(staging, ignore_errors=True)
+            if staging.is_dir():
+                shutil.rmtree(staging, ignore_errors=True)
+            else:
+                staging.unlink(missing_ok=True)
             os.close(lock)
 
 
-def _lock(folder: Path) -> int | None:
-    """A handle that locks a folder until it is closed or its process ends; None where another has it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _lock(path: Path) -> int | None:
+    """A handle that locks a file or folder until it is closed or its process ends; None where another
+    has it, or it has gone."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -251,7 +275,7 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
 def append_jsonl(path: Path, row: Any) -> None:
     """Append one object; a reader never sees half a line that was reported as written."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as log:
+    with _told_of(path), path.open("ab+") as log:
         log.write((b"" if _ends_with_a_whole_line(log) else b"\n") + _encode(row) + b"\n")
         log.flush()
         os.fsync(log.fileno())

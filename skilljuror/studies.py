@@ -37,6 +37,8 @@ BAKED_SKILLS = "skills"
 TASK_PARTS = ("task.toml", "instruction.md", "environment", "tests/test.sh")
 """What a folder in Harbor task format must hold."""
 MAX_STUDY_BYTES = 1_000_000
+MAX_YAML_DEPTH = 50
+"""Levels of lists and mappings in a study file."""
 MAX_TRIAL_NAME = 200
 _RECORDS: dict[str, type[Record]] = {
     "tasks": TaskEntry,
@@ -48,14 +50,33 @@ _RECORDS: dict[str, type[Record]] = {
 _TASK_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_))*")
 
 
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
 class _StrictLoader(yaml.SafeLoader):
-    """YAML without aliases, which can blow up, and without a silent choice between equal keys."""
+    """YAML without aliases, which can blow up, without a silent choice between equal keys, and as
+    deep as a person writes."""
+
+    depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.get_mark()
             raise yaml.MarkedYAMLError(None, None, "aliases are not taken; write it out", mark)
-        return super().compose_node(parent, index)
+        if self.depth > MAX_YAML_DEPTH:
+            raise yaml.MarkedYAMLError(
+                None, None, f"nested deeper than {MAX_YAML_DEPTH} levels", self.get_mark()
+            )
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        if isinstance(node, yaml.ScalarNode) and _NO_TEXT.search(node.value):
+            problem = "a NUL, or half a character, which nothing can be called"
+            raise yaml.MarkedYAMLError(None, None, problem, node.start_mark)
+        return super().construct_scalar(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -84,12 +105,12 @@ def load_study(path: Path) -> StudyConfig:
         ) from error
     except UnicodeDecodeError as error:
         raise StudyError(f"{name}: not UTF-8; save the study file as UTF-8", file=name) from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date or number that is none
         raise StudyError(f"{name}: not YAML: {_one_line(error)}", file=name) from error
     return _validate(raw, name)
 
 
-def _one_line(error: yaml.YAMLError) -> str:
+def _one_line(error: yaml.YAMLError | ValueError) -> str:
     mark = getattr(error, "problem_mark", None)
     place = f", line {mark.line + 1}" if mark else ""
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
@@ -290,7 +311,7 @@ def _read_task_toml(folder: Path) -> dict[str, Any]:
     path = folder / "task.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise StudyError(f"{path}: not TOML: {error}", file=str(path)) from error
 
 

@@ -4,31 +4,64 @@ Nothing but the standard library is imported before the guard is up: a Ctrl-C, o
 installation, is told like any other trouble.
 """
 
+import codecs
 import errno
+import io
 import json
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import NoReturn, TextIO
 
 from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
 """Exit status after Ctrl-C."""
+TERMINATED = 143
+"""Exit status after SIGTERM."""
 INTERNAL_FAULT = 70
 """Exit status of a fault of skilljuror's own."""
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """What the system says when nothing more can be written."""
+OUT_OF_MEMORY = ("can't start new thread", "failed to map segment", "Cannot allocate memory")
+"""What threads and libraries say that find no memory."""
+
+
+_SIGTERMS: list[int] = []
+"""The SIGTERMs that came, each of which stops a command as Ctrl-C does."""
 
 
 def main() -> NoReturn:
     """Run the command line; never returns."""
     sys.excepthook = _on_fault
+    signal.signal(signal.SIGTERM, _on_sigterm)
     sys.stdout, sys.stderr = sys.stdout or _null_stream(), sys.stderr or _null_stream()
+    _print_everything()
     sys.exit(_run_and_flush())
+
+
+def _on_sigterm(number: int, frame: FrameType | None) -> NoReturn:
+    _SIGTERMS.append(number)
+    raise KeyboardInterrupt
+
+
+def _print_everything() -> None:
+    """Write characters that a stream's encoding lacks, and bytes of names that are no UTF-8, as JSON
+    escapes, which a person and a JSON reader both understand."""
+    codecs.register_error("json_escape", _json_escape)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="json_escape")
+
+
+def _json_escape(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _null_stream() -> TextIO:
@@ -61,18 +94,40 @@ def _run_guarded() -> int:
         return _report(error, error.message, error.exit_code, error.file, error.field)
     except KeyboardInterrupt as error:
         message = "stopped; what was finished is kept, and the same command goes on from there"
-        return _report(error, message, STOPPED)
+        return _report(error, message, TERMINATED if _SIGTERMS else STOPPED)
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is None:
-            _close_stdout()
+        _close_stdout_if_broken()
         return _report(error, _explain_os_error(error), 2, _file(error))
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if (limit := _explain_limit(error)) is None:
+            raise
+        return _report(error, limit, 2)
     return status
 
 
+def _explain_limit(error: Exception) -> str | None:
+    """Which limit of the machine was reached, in one line; None for another error."""
+    if isinstance(error, RecursionError):
+        return "something that was read is nested too deeply; leave it out (--debug shows where)"
+    if isinstance(error, MemoryError) or any(words in str(error) for words in OUT_OF_MEMORY):
+        return "the machine ran out of memory; read less at one time, with -j 1 or fewer files"
+    return None
+
+
+def _close_stdout_if_broken() -> None:
+    """What is left in it would fail again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _close_stdout()
+
+
 def _file(error: OSError) -> str | None:
-    return str(error.filename) if error.filename else None
+    """The file that is told of: where a copy found no room, the copy."""
+    name = error.filename2 if error.errno in DISK_FULL and error.filename2 else error.filename
+    return os.fsdecode(name) if isinstance(name, str | bytes | os.PathLike) else None
 
 
 def _explain_os_error(error: OSError) -> str:
@@ -84,10 +139,17 @@ def _explain_os_error(error: OSError) -> str:
     if name is None:
         return str(error.strerror or error)
     if isinstance(error, PermissionError):
-        there = Path(name).exists() or Path(name).is_symlink()
-        what = repr(name) if there else f"a file in {str(Path(name).parent)!r}"
+        what = repr(name) if _is_there(name) else f"a file in {str(Path(name).parent)!r}"
         return f"no permission for {what}: give yourself access, or name another place"
     return f"{error.strerror or type(error).__name__}: {name!r}"
+
+
+def _is_there(name: str) -> bool:
+    try:
+        Path(name).lstat()
+    except OSError:
+        return False
+    return True
 
 
 def _report(

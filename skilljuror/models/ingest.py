@@ -17,7 +17,8 @@ class SourceRow(Struct, frozen=True, gc=False):
     """Path as found."""
     status: SourceStatus
     """parsed; duplicate (another capture of the same run won); skipped (no format claims it);
-    error (a format claims it, or the user named it, and it cannot be read)."""
+    error (a format claims it, or the user named it, and it cannot be read; or nobody may look at it,
+    or it is JSON lines with a line that is none)."""
     format: str | None = None
     """Format that claims it."""
     reason: str | None = None

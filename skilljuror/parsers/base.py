@@ -75,8 +75,9 @@ class FoundSource(Struct, frozen=True):
     """The session that its first bytes name, which several captures of a run share."""
     size: int | None = None
     """Bytes of the file; None for a folder, and for what cannot be looked at."""
-    opened: bool = True
-    """False where it could not be opened, which may go another time."""
+    broken: bool = False
+    """Whether not reading it is an error although nobody named it: what may be a log is damaged, or
+    nobody may look at it."""
 
 
 class UsualFolder(NamedTuple):

@@ -8,7 +8,7 @@ import duckdb
 
 from skilljuror.errors import StoreError
 from skilljuror.store import schema
-from skilljuror.store.reader import Reader, duckdb_interrupts_raised
+from skilljuror.store.reader import Reader, duckdb_interrupts_raised, no_room
 from skilljuror.store.writer import Store
 
 _MAGIC = slice(8, 12)
@@ -43,6 +43,7 @@ def open_write(path: Path) -> Iterator[Store]:
         elif not schema.is_ours(connection):
             raise _other_version(path)
         yield Store(connection)
+        connection.execute("CHECKPOINT")  # closing does the same, and is silent where it fails
 
 
 @contextmanager
@@ -80,7 +81,8 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
         with duckdb_interrupts_raised():
             yield
     except duckdb.Error as error:
-        raise _unusable(path, f"cannot be used ({_first_line(error)})") from error
+        full = no_room(path, error)
+        raise full or _unusable(path, f"cannot be used ({_first_line(error)})") from error
 
 
 @contextmanager
@@ -105,7 +107,8 @@ def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
             raise _busy(path, "another process") from error
         if "Permission denied" in str(error):
             raise _denied(path, "Permission denied") from error
-        raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
+        full = no_room(path, error)
+        raise full or _unusable(path, f"cannot be opened ({_first_line(error)})") from error
     except duckdb.Error as error:
         raise _unusable(path, f"cannot be opened ({_first_line(error)})") from error
 

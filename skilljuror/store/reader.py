@@ -17,6 +17,13 @@ Params = Mapping[str, Any] | None
 Answer = TypeVar("Answer")
 _INTERRUPTED = "Query interrupted"
 """DuckDB's own words for a signal that came while this thread was in it."""
+_NO_ROOM = {
+    "No space left on device": "No space left on device",
+    "Disk quota exceeded": "Disk quota exceeded",
+    "File too large": "File too large",
+    "bad allocation": "out of memory",
+}
+"""What DuckDB says when disk or memory is full, and how it is told."""
 _POLL_SECONDS = 0.05
 """Seconds between two attempts to interrupt a query."""
 
@@ -154,8 +161,20 @@ def _table(relation: duckdb.DuckDBPyRelation | None) -> "pa.Table":
     return relation.to_arrow_table()
 
 
-def _unreadable(path: Path, error: Exception) -> StoreError:
+def no_room(path: Path, error: Exception) -> StoreError | None:
+    """What to say where disk or memory is full; None where that was not the trouble."""
+    reason = next((told for words, told in _NO_ROOM.items() if words in str(error)), None)
+    if reason is None:
+        return None
     return StoreError(
+        f"{reason}: cannot write the database {str(path)!r}; make room, then run the same command"
+        " again: what is in it is kept",
+        file=str(path),
+    )
+
+
+def _unreadable(path: Path, error: Exception) -> StoreError:
+    return no_room(path, error) or StoreError(
         f"the database {str(path)!r} cannot be read ({_one_line(error)}): delete it and run"
         " `skilljuror ingest` again, which makes it anew from its sources",
         file=str(path),

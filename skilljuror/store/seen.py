@@ -33,10 +33,7 @@ _RUNS = """
 CREATE OR REPLACE TEMP TABLE told AS
 SELECT DISTINCT unnest(keys) AS key FROM groups
 WHERE digest IN (SELECT read_with FROM seen WHERE path IN (SELECT unnest($paths::VARCHAR[])))
-UNION SELECT trajectory FROM kept_runs
-WHERE trajectory IN (
-    SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
-)
+UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
 """
 _COUNTS = """
 SELECT

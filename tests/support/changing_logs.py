@@ -106,11 +106,13 @@ class ChangingLogs:
     def write(self, path: Path, lines: list[str]) -> None:
         """A file of these lines."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in lines))
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         self._stamp(path)
 
     def _grow(self, path: Path, session: int, steps: int, more: dict[str, Any]) -> None:
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        lines = (
+            path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []
+        )
         first = [] if lines else [json.dumps(user(0, "say now", **_of(session), **more))]
         known = max(0, len(lines) - 1) // 2
         self.write(path, lines + first + _steps(session, known, steps, more))

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ Never round below 0.01.
 """
 
 
-def call(*words: Any, cwd: Path | None = None, **more: Any) -> Any:
-    """A finished `skilljuror WORDS…`."""
-    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+def call(*words: Any, cwd: Path | None = None, under: Sequence[str] = (), **more: Any) -> Any:
+    """A finished `skilljuror WORDS…`; `under` are the words of a command that runs it."""
+    command = [*under, sys.executable, "-m", "skilljuror", *map(str, words)]
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
     )

@@ -1,6 +1,7 @@
 """Small studies that run in seconds, and runs of them in processes of their own."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -59,3 +60,22 @@ def until(met, seconds=30.0):
     while not met():
         assert time.monotonic() < limit, "it did not happen"
         time.sleep(0.01)
+
+
+def run_example(base):
+    """The folder of a study of one packaged task, run with the scripted agent: three trials."""
+    study = {
+        "name": "small",
+        "trials_per_cell": 1,
+        "tasks": [{"path": "tasks/alert-rules", "skills": "skills/log-triage"}],
+        "conditions": [
+            {"name": name, "variant": variant}
+            for name, variant in (("no_skill", None), ("baseline", "baseline"), ("pd", "pd"))
+        ],
+        "agent": {"name": "scripted"},
+    }
+    shutil.copytree(ROOT / "examples", base / "examples")
+    (base / "examples" / "small.yaml").write_text(yaml.safe_dump(study))
+    command = [sys.executable, "-m", "skilljuror", "run", "examples/small.yaml", "--out", "small"]
+    subprocess.run(command, cwd=base, check=True, capture_output=True)
+    return base / "small"

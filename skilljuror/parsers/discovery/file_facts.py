@@ -36,6 +36,17 @@ def facts_at(path: Path | str) -> FileFacts | None:
     return _tree_facts(str(path), status) if stat.S_ISDIR(status.st_mode) else facts_of(status)
 
 
+def is_gone(path: str) -> bool:
+    """Whether nothing is at a path any more; not where nobody may look."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def with_content(path: str, facts: FileFacts) -> FileFacts:
     """The facts with a digest of what stands in the file, or in all files of a folder."""
     if facts.content is not None and (":" in facts.content or not Path(path).is_dir()):
@@ -55,7 +66,10 @@ def _tree_facts(folder: str, status: os.stat_result) -> FileFacts:
     size, latest = 0, status.st_mtime_ns
     digest = hashlib.sha256()
     for file in _files_below(folder):
-        facts = facts_of(os.stat(file, follow_symlinks=False))  # noqa: PTH116
+        try:
+            facts = facts_of(os.stat(file, follow_symlinks=False))  # noqa: PTH116
+        except OSError:
+            facts = FileFacts(0, 0, 0)
         size, latest = size + facts.size, max(latest, facts.mtime_ns)
         digest.update(f"{os.fsencode(file)!r} {facts[:3]}\n".encode())
     return FileFacts(size, latest, status.st_ino, digest.hexdigest())

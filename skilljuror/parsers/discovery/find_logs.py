@@ -14,7 +14,12 @@ from skilljuror.parsers.base import FoundSource, Source
 from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, facts_of
 from skilljuror.parsers.discovery.session_families import join_session_files, session_in_head
 from skilljuror.parsers.discovery.unsupported import unsupported_kind
-from skilljuror.parsers.raw_logs.file_head import HEAD_BYTES, LONG_HEAD_BYTES, read_head
+from skilljuror.parsers.raw_logs.file_head import (
+    HEAD_BYTES,
+    LONG_HEAD_BYTES,
+    first_broken_line,
+    read_head,
+)
 from skilljuror.parsers.read import claims, parser
 
 _FOLDERS_UP = 8
@@ -48,6 +53,8 @@ class Located(NamedTuple):
     """Formats that claim a folder; () for a file."""
     problem: str | None = None
     """Why it is not looked into."""
+    broken: bool = False
+    """Whether that is an error."""
 
 
 def discover(
@@ -123,7 +130,7 @@ class Finder:
         if one.problem is not None or one.facts is None:
             problem = one.problem or "cannot be looked at"
             size = one.facts.size if one.facts and not one.facts.content else None
-            return FoundSource(Source(path), None, one.named, problem, size=size)
+            return FoundSource(Source(path), None, one.named, problem, size=size, broken=one.broken)
         facts, found = self._recall(one.path, one.facts)
         if one.formats:
             inside_formats = tuple(self._of_files) if self.formats else ()
@@ -156,8 +163,7 @@ class Finder:
                 formats = self._claims(longer)
                 source = longer if formats else source
         except OSError as error:
-            problem = f"cannot be read: {error.strerror}"
-            return FoundSource(Source(path), None, False, problem, size=size, opened=False)
+            return FoundSource(Source(path), None, False, _refused(error), size=size, broken=True)
         return self._decide(source, formats, size)
 
     def claims_folder(self, folder: Path) -> bool:
@@ -173,7 +179,12 @@ class Finder:
         waiting = [(str(root), top)]
         while waiting:
             folder, resolved = waiting.pop()
-            folders, files = _entries(folder)
+            try:
+                folders, files = _entries(folder)
+            except OSError as error:
+                named = folder == str(root)
+                yield Located(folder, resolved, None, named, (), _refused(error), broken=True)
+                continue
             marker, formats = self._folder_formats(Path(folder), [entry.name for entry in files])
             if formats:
                 facts = facts_at(folder)
@@ -195,12 +206,12 @@ class Finder:
             target = str(resolved)
             if not resolved.is_relative_to(top):
                 return Located(path, target, facts_at(path), problem="a link out of the folder")
-        if not entry.is_file():
-            return None
         try:
+            if not entry.is_file():
+                return None
             facts = facts_of(entry.stat())
-        except OSError:
-            return None
+        except OSError as error:
+            return Located(path, target, None, problem=_refused(error), broken=True)
         return Located(path, target, facts) if self._is_recent(facts) else None
 
     def _folder_formats(self, folder: Path, names: Sequence[str]) -> tuple[str, list[str]]:
@@ -226,6 +237,9 @@ class Finder:
             problem = f"{' and '.join(formats)} both claim it; name one with --format"
         elif kind := unsupported_kind(source):
             problem = f"{kind}: this kind of log is not read"
+        elif line := _broken_line(source, size):
+            problem = f"damaged: line {line} is no JSON, and no format claims it"
+            return FoundSource(without_head, None, False, problem, size=size, broken=True)
         else:
             problem = "no format claims it"
         return FoundSource(without_head, None, False, problem, size=size)
@@ -236,12 +250,23 @@ def _may_come_later(source: Source) -> bool:
     return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
 
 
+def _refused(error: OSError) -> str:
+    """What is said of a file or folder that may hold what nobody will know of."""
+    return f"cannot be read: {error.strerror}"
+
+
+def _broken_line(source: Source, size: int | None) -> int | None:
+    """The first of its first lines that is no JSON, where a file calls itself JSON lines."""
+    if source.path.suffix != ".jsonl":
+        return None
+    return first_broken_line(source.head, whole=size is not None and size <= len(source.head))
+
+
 def _entries(folder: str) -> tuple[list[str], list["os.DirEntry[str]"]]:
-    """(names of the folders, everything else) in a folder, sorted; links to folders are neither."""
-    try:
-        with os.scandir(folder) as scanned:
-            entries = sorted(scanned, key=attrgetter("name"))
-    except OSError:
-        return [], []
+    """(names of the folders, everything else) in a folder, sorted; links to folders are neither.
+
+    Raises OSError."""
+    with os.scandir(folder) as scanned:
+        entries = sorted(scanned, key=attrgetter("name"))
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
     return [entry.name for entry in folders], [entry for entry in entries if not entry.is_dir()]

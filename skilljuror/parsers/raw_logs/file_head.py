@@ -1,5 +1,6 @@
 """What the first bytes of a file say: complete records, or the members of one large document."""
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -109,6 +110,20 @@ def read_head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first bytes of a file. Raises OSError."""
     with path.open("rb", buffering=0) as log:
         return log.read(size)
+
+
+def first_broken_line(head: bytes, *, whole: bool) -> int | None:
+    """The 1-based first line that is no JSON; None where there is none. `whole` says that the file ends
+    with the head, so that its last line is no line cut by us."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    for number, line in enumerate(lines if whole else lines[:-1], start=1):
+        try:
+            json.loads(line.strip() or b"0")
+        except ValueError:
+            return number
+        except RecursionError:  # as deep as no log is, and JSON all the same
+            return None
+    return None
 
 
 def parse_partial(text: str) -> Any:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from skilljuror.files import digest_json
 from skilljuror.models.ingest import SeenFile
 from skilljuror.parsers.base import FoundSource, SessionLink, Source
-from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, with_content
+from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, is_gone, with_content
 from skilljuror.parsers.discovery.find_logs import Finder, Located, LogFilter, names_of
 from skilljuror.pipeline.ingestion.logs import LogGroup, group_captures
 
@@ -83,6 +83,10 @@ class Changes(NamedTuple):
         """Digest of a group to read."""
         return self.digests[str(group.found[0].source.path)]
 
+    def given_up(self) -> Iterator[FoundSource]:
+        """Sources that are not read and not broken."""
+        return (one for one in self.found if one.format is None and not one.broken)
+
     def only_seen(self) -> Iterator[SeenFile]:
         """What is to be remembered of files that are not read."""
         read = set(self.digests.values())
@@ -137,7 +141,7 @@ class ChangeFinder:
             ):
                 touched.add(one.path)
         others = {path: facts_at(path) for path in (*memory.related, *memory.missed)}
-        gone = [path for path, facts in others.items() if facts is None]
+        gone = [path for path, facts in others.items() if facts is None and is_gone(path)]
         touched |= {
             path
             for path, known in memory.related.items()
@@ -147,7 +151,7 @@ class ChangeFinder:
         inside = [one for one in located if one.path in family]
         rest = family - {one.path for one in inside}
         outside = self._outside(rest)
-        gone += [path for path in rest - others.keys() if facts_at(path) is None]
+        gone += [path for path in rest - others.keys() if is_gone(path)]
         found = [
             replace(one, named=False) if one.source.path in outside else one
             for one in finder.join([*inside, *outside.values()])
@@ -220,11 +224,12 @@ class ChangeFinder:
         return outside
 
     def _lessened(self, family: set[str], finder: Finder) -> set[str]:
-        """Digests of the groups with a file that became shorter, or is gone."""
+        """Digests of the groups with a file that became shorter, cannot be read, or is gone."""
         lessened: set[str] = set()
         for path in family:
             row, now = self._rows.get(path), finder.looked_at.get(path)
-            if row and row.read_with and (now is None or now[1].size < row.size):
+            less = now is None or now[0].broken or now[1].size < row.size if row else False
+            if row and row.read_with and less:
                 lessened.add(row.read_with)
         return lessened
 
@@ -277,7 +282,7 @@ class ChangeFinder:
     def _is_settled(self, finder: Finder, path: str) -> bool:
         """Whether a file could be opened, and cannot have changed since at what seems one time."""
         found, facts = finder.looked_at[path]
-        return found.opened and facts.mtime_ns < self._begun_ns - FRESH_NS
+        return not found.broken and facts.mtime_ns < self._begun_ns - FRESH_NS
 
     def _seen_file(self, finder: Finder, path: str, read_with: str | None) -> SeenFile:
         found, facts = finder.looked_at[path]

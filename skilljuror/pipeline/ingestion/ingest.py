@@ -1,12 +1,14 @@
 """Anybody's agent logs into DuckDB (observed mode).
 
-Workers start first and load while logs are looked for; the database is loaded while they read.
+Of a first ingest, workers start first and load while logs are looked for; the database is loaded
+while they read. Later, what changed is found first, and without any there are no workers.
 """
 
 import os
 import time
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +19,7 @@ from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
 from skilljuror.metrics import families
 from skilljuror.parsers import FORMATS
+from skilljuror.parsers.discovery.file_facts import is_gone
 from skilljuror.parsers.discovery.find_logs import ALL_LOGS, LogFilter
 from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.analysis import NOTHING_FURTHER, MeasureOptions, definition_rows
@@ -80,13 +83,12 @@ def ingest_logs(  # noqa: PLR0913  each says another thing
     absolute = [path.resolve() for path in paths]
     earlier = _earlier_ingests(folder)
     _note_ingest(folder, absolute, wanted, earlier)
-    with (
-        infrequent_gc(),
-        worker_pool(jobs, preload=preload) as pool,
-        database_to_fill(folder.database) as database,
-    ):
+    with infrequent_gc(), database_to_fill(folder.database) as database, ExitStack() as workers:
         remade = database != folder.database and (bool(earlier) or folder.database.exists())
         asked = [*(earlier if remade else ()), (absolute, wanted)]
+        pool = cache(lambda: workers.enter_context(worker_pool(jobs, preload=preload)))
+        if not database.is_file():
+            pool()  # workers load while logs are looked for
         ingest = Ingest(pool, IngestSinks(database, progress, options), policy, time.time_ns())
         summary = ingest.read_all(asked)
     if remade:
@@ -144,7 +146,7 @@ class Ingest:
     """One ingest: what changed is read, whatever workers do it."""
 
     def __init__(
-        self, pool: WorkerPool, sinks: IngestSinks, policy: ReadPolicy, begun_ns: int
+        self, pool: Callable[[], WorkerPool], sinks: IngestSinks, policy: ReadPolicy, begun_ns: int
     ) -> None:
         self._pool = pool
         self._sinks = sinks
@@ -187,14 +189,16 @@ class Ingest:
         """Read groups and store what they give. Whether one of them gives a run that a group gives which
         was not read: the later in the order of the paths counts, so that both have to be."""
         work = partial(read_portion, options=self._sinks.options)
-        results = self._pool.map_ordered(work, portions(changes.groups))
+        shares = list(portions(changes.groups))
+        results = self._pool().map_ordered(work, shares) if shares else ()
         from skilljuror.store import open_write  # loaded while the workers read
 
         unread = [unread_row(one) for one in changes.found if one.format is None]
         done, total = 0, len(changes.found) - len(unread)
         with open_write(self._sinks.database) as store:
             with store.transaction():
-                stored.remove_replaced(store, unread)
+                # What is broken keeps what it gave.
+                stored.remove_replaced(store, [unread_row(one) for one in changes.given_up()])
                 store.put_metrics(definition_rows(self._sinks.options.metrics))
                 store.put_sources(unread)
                 store.put_seen([*changes.only_seen()], {})
@@ -255,8 +259,8 @@ def _prune(database: Path) -> None:
     from skilljuror.store import open_write
 
     with open_write(database) as store, store.transaction():
-        gone = [path for path in store.sources() | store.seen.paths() if not Path(path).exists()]
-        lost = [key for key, source in store.runs() if not Path(source).exists()]
+        gone = [path for path in store.sources() | store.seen.paths() if is_gone(path)]
+        lost = [key for key, source in store.runs() if is_gone(source)]
         kept = store.seen.kept_runs()
         store.seen.read_again([*store.seen.groups_giving(kept), *store.seen.digests_of(gone)])
         store.forget([*lost, *kept], gone)

@@ -93,7 +93,7 @@ def events_of(
     """
     found = discover(paths, formats=formats)
     for one in found:
-        if one.format is None and one.named:
+        if one.format is None and (one.named or one.broken):
             yield LogEvents(str(one.source.path), problem=one.problem)
     named = [LogGroup((one,)) for one in found if one.format and one.named]
     for group in (*named, *group_captures(one for one in found if one.format and not one.named)):

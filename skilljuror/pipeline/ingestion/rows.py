@@ -113,6 +113,6 @@ def _preview(asks: list[str], said: str) -> str:
 
 
 def unread_row(found: FoundSource) -> SourceRow:
-    """A source that no format claims: an error where the user named it, else skipped."""
-    status: SourceStatus = "error" if found.named else "skipped"
+    """A source that no format claims: an error where the user named it or it is broken, else skipped."""
+    status: SourceStatus = "error" if found.named or found.broken else "skipped"
     return SourceRow(str(found.source.path), status, None, found.problem, found.size)

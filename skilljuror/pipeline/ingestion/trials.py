@@ -63,8 +63,8 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
 
 def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRow, ...]]:
     """The most native capture that can be read; the rest are rows with their reason."""
-    if not logs.is_dir():
-        return None, (SourceRow(str(logs), "error", reason="the trial left no agent folder"),)
+    if (problem := _missing(logs)) is not None:
+        return None, (SourceRow(str(logs), "error", reason=problem),)
     rows: list[SourceRow] = []
     chosen: Trajectory | None = None
     for found in sorted(discover([logs]), key=_precedence):
@@ -77,6 +77,14 @@ def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRo
             chosen, row = _read_first_run(found, trial)
             rows.append(row)
     return chosen, tuple(rows)
+
+
+def _missing(logs: Path) -> str | None:
+    """Why there is no folder of logs; None where there is one."""
+    try:
+        return None if logs.is_dir() else "the trial left no agent folder"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
 
 
 def _precedence(found: FoundSource) -> tuple[int, str]:

@@ -1,0 +1,191 @@
+"""Whatever a file, a folder or the machine does: one line that says so, and never a fault of ours."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.support.cli_process import call, complaint, error, write_skill
+from tests.support.hostile_machines import locked, ordinary_user, room_for
+from tests.support.places import ROOT
+
+LOGS = ROOT / "trajectories"
+
+UNREADABLE = {
+    "a study file": ("run", "z/study.yaml"),
+    "a log": ("ingest", "z/a.jsonl", "--study", "out"),
+    "a log of events": ("events", "z/a.jsonl"),
+    "a source": ("build", "z/skill", "--out", "o"),
+    "a place for the demo": ("demo", "--out", "z/demo"),
+    "a study to fill": ("ingest", "logs", "--study", "z/out"),
+    "a folder": ("report", "z"),
+}
+
+
+@pytest.mark.parametrize("words", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_folder_that_nobody_may_enter(words, tmp_path):
+    (tmp_path / "logs").mkdir()
+    user = ordinary_user(tmp_path)
+    with locked(tmp_path / "z"):
+        told = complaint(call(*words, cwd=tmp_path, under=user))
+    assert "fault of skilljuror" not in told
+    assert "'z" in told
+    assert "permission" in told or "not readable" in told
+
+
+STUDY = "name: odd\ntasks: [{path: tea}]\nconditions: [{name: bare}]\n"
+WRONG_STUDIES = {
+    "100,000 brackets": ("[" * 100_000, "nested deeper"),
+    "1,500 nested lists": ("[" * 1_500 + "]" * 1_500, "nested deeper"),
+    "1,500 nested lists in a field": (STUDY + "build: {x: " + "[" * 1_500 + "]" * 1_500 + "}", "nested deeper"),
+    "1,500 nested mappings": ("{a: " * 1_500 + "1" + "}" * 1_500, "nested deeper"),
+    "a date that is none": ("name: 2020-13-45\n", "month"),
+    "a number of 5,000 digits": (STUDY + "seed: " + "1" * 5_000, "digits"),
+    "a NUL in a path": (STUDY.replace("tea", '"a\\0b"'), "NUL"),
+    "half a character in a path": (STUDY.replace("tea", '"\\ud800"'), "NUL"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG_STUDIES.values(), ids=WRONG_STUDIES.keys())
+def test_a_study_file_that_is_none(text, told, tmp_path):
+    (tmp_path / "study.yaml").write_text(text)
+    line = complaint(call("run", "study.yaml", cwd=tmp_path))
+    assert "study.yaml" in line
+    assert told in line
+    assert len(line) < 500
+
+
+def test_a_study_file_as_deep_as_people_write(tmp_path):
+    deep = "[" * 40 + "]" * 40
+    (tmp_path / "study.yaml").write_text(STUDY + f"harness: {{options: {{x: {deep}}}}}\n")
+    assert "unknown option 'x'" in complaint(call("run", "study.yaml", cwd=tmp_path))
+
+
+@pytest.mark.parametrize("raised", ["RecursionError", "MemoryError", "RuntimeError(\"can't start new thread\")"])  # fmt: skip
+def test_a_limit_of_the_machine_is_no_fault(raised, tmp_path):
+    (tmp_path / "plugin.py").write_text(f"raise {raised}\n")
+    (tmp_path / "study.yaml").write_text(STUDY + 'agent: {name: "plugin:Agent"}\n')
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
+    line = complaint(call("run", "study.yaml", cwd=tmp_path, env=env))
+    assert "nested" in line or "memory" in line
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_any_encoding_of_the_terminal(encoding, tmp_path):
+    """The names are Chinese, a smiley beyond 16 bits, and bytes that are no text at all."""
+    env = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    for name in ("案", "😀", os.fsdecode(b"caf\xe9")):
+        assert "no study at" in complaint(call("show", name, "x", cwd=tmp_path, env=env))
+        done = call("show", name, "x", "--json", cwd=tmp_path, env=env)
+        assert name in error(done)["message"].replace("\\udce9", "\udce9")
+    assert call("query", "x", env=env, cwd=tmp_path).returncode == 0  # lists the questions
+    write_skill(tmp_path / "案")
+    done = call(
+        "audit", "--kind", "baseline", "--variant", "案", "--source", "案", env=env, cwd=tmp_path
+    )
+    assert done.returncode in {0, 1, 3}, done.stderr
+
+
+def test_json_is_json_in_any_encoding(tmp_path):
+    log = tmp_path / "日志😀.txt"
+    log.write_text("no log")
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = call("ingest", log, "--study", "out", "--json", cwd=tmp_path, env=env)
+    assert json.loads(done.stdout)["failures"][0][0] == str(log)
+
+
+FULL = {
+    "the list of sources": (0, "sources.jsonl"),
+    "the new database": (100, "study.duckdb.new"),
+    "the database at its end": (1_000, "study.duckdb.new"),
+}
+
+
+@pytest.mark.parametrize(("kilobytes", "named"), FULL.values(), ids=FULL.keys())
+def test_a_full_disk_loses_nothing(kilobytes, named, tmp_path):
+    """What is told names the file that found no room, and the same command goes on with room."""
+    study = tmp_path / "out"
+    line = complaint_at_last(call("ingest", LOGS, "--study", study, under=room_for(kilobytes)))
+    assert named in line
+    assert "File too large" in line
+    assert "make room, then run the same command again" in line
+    assert "anew" not in line
+    assert "delete" not in line
+    assert not (study / "study.duckdb").exists()
+    assert call("ingest", LOGS, "--study", study).returncode == 0
+    runs = "SELECT count(*) AS runs FROM trajectories"
+    (row,) = json.loads(call("query", study, runs, "--json").stdout)
+    assert row["runs"] >= 20
+
+
+def complaint_at_last(done):
+    """The last line on stderr of a command that refused after it had begun."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    line = done.stderr.strip().splitlines()[-1]
+    assert line.startswith("skilljuror: ")
+    return line
+
+
+def test_a_full_disk_while_a_copy_is_made_names_the_copy(tmp_path):
+    """Sandboxes lie in the temporary folder; the file that is copied there is not to blame."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    env = {**os.environ, "TMPDIR": str(temporary)}
+    script = (
+        "import sys, shutil, skilljuror.cli.app as app\n"
+        "app.run = lambda words: shutil.copyfile(sys.executable, sys.argv[1])\n"
+        "from skilljuror.cli.main import main\nmain()\n"
+    )
+    target = temporary / "copy"
+    done = subprocess.run(
+        [*room_for(1), sys.executable, "-c", script, target],
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert str(target) in complaint(done)
+    assert sys.executable not in done.stderr
+
+
+@pytest.mark.parametrize("words", [("ingest", LOGS, "--study", "out", "-j", "2"), ("demo", "-j", "2")], ids=["ingest", "demo"])  # fmt: skip
+def test_sigterm_is_told_in_one_line(words, tmp_path):
+    """To the command alone, as `kill` and supervisors send it."""
+    command = [sys.executable, "-m", "skilljuror", *map(str, words)]
+    started = subprocess.Popen(
+        command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not has_workers(started.pid):
+        assert started.poll() is None
+        time.sleep(0.01)
+    started.send_signal(signal.SIGTERM)
+    said, told = started.communicate(timeout=30)
+    assert (started.returncode, said) == (143, "")
+    assert told.splitlines()[-1].startswith("skilljuror: stopped")
+    assert "resource_tracker" not in told
+    assert "Traceback" not in told
+
+
+def has_workers(pid):
+    """Whether the process has started others: the tracker of shared resources, and workers."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)  # fmt: skip
+    return len(found.stdout.split()) >= 2
+
+
+def test_what_a_killed_write_left_is_gone_after_the_next(tmp_path):
+    """A killed report left a hidden file of the size of the page each time."""
+    script = (
+        "import os, sys\nfrom pathlib import Path\nfrom skilljuror import files\n"
+        "os.fsync = lambda handle: os._exit(9)\n"
+        "files.write_atomic(Path('report.html'), 'half')\n"
+    )
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    (tmp_path / ".report.html.swp").write_text("another program's")
+    script = script.replace("os.fsync = lambda handle: os._exit(9)\n", "")
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [".report.html.swp", "report.html"]

@@ -1,0 +1,108 @@
+"""What cannot be read is told, wherever it lies: a row with its reason, and exit status 1."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.support.cli_process import call
+from tests.support.hostile_machines import locked, ordinary_user
+from tests.support.places import ROOT
+from tests.support.small_studies import run_example
+
+LOG = next((ROOT / "trajectories" / "codex-rollout").rglob("*.jsonl"))
+ERRORS = "SELECT path, reason FROM sources WHERE status = 'error' ORDER BY path"
+
+
+@pytest.fixture
+def logs(tmp_path):
+    """A folder with one good log in each of two folders."""
+    for name in ("open", "shut"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        shutil.copy(LOG, tmp_path / "logs" / name)
+    return tmp_path / "logs"
+
+
+def errors_of(study):
+    return json.loads(call("query", study, ERRORS, "--json").stdout)
+
+
+@pytest.mark.parametrize("place", ["logs/shut", f"logs/shut/{LOG.name}"], ids=["folder", "log"])
+def test_what_nobody_may_read_in_a_folder_of_logs(place, logs, tmp_path):
+    user = ordinary_user(tmp_path)
+    with locked(tmp_path / place):
+        done = call("ingest", "logs", "--study", "out", cwd=tmp_path, under=user)
+    assert done.returncode == 1, done.stdout
+    assert "1 files read" in done.stdout
+    assert f"error: {tmp_path / place}: cannot be read: Permission denied" in done.stdout
+    (row,) = errors_of(tmp_path / "out")
+    assert row == {"path": str(tmp_path / place), "reason": "cannot be read: Permission denied"}
+
+
+@pytest.mark.parametrize("place", ["logs/shut", f"logs/shut/{LOG.name}"], ids=["folder", "log"])
+def test_what_was_read_before_is_kept(place, logs, tmp_path):
+    user = ordinary_user(tmp_path)
+    (logs / "shut" / LOG.name).write_bytes(LOG.read_bytes().replace(b"019", b"020"))
+    runs = "SELECT count(*) AS runs FROM trajectories"
+    assert call("ingest", "logs", "--study", "out", cwd=tmp_path).returncode == 0
+    before = call("query", "out", runs, "--json", cwd=tmp_path).stdout
+    with locked(tmp_path / place):
+        assert call("ingest", "logs", "--study", "out", cwd=tmp_path, under=user).returncode == 1
+    assert call("query", "out", runs, "--json", cwd=tmp_path).stdout == before
+
+
+def test_events_tell_it_too(logs, tmp_path):
+    user = ordinary_user(tmp_path)
+    with locked(logs / "shut"):
+        done = call("events", "logs", cwd=tmp_path, under=user)
+    assert done.returncode == 1
+    assert "logs/shut" in done.stderr
+    assert "Permission denied" in done.stderr
+
+
+BROKEN = {
+    "one line that was cut": b'{"type": "session_meta", "payload": {"id": "01',
+    "a line of NULs": b"\0" * 4096,
+    "a broken line among others": b'{"a": 1}\nbroken\n{"b": 2}\n',
+    "UTF-16": '{"a": 1}\n'.encode("utf-16"),
+}
+WHOLE = {
+    "another program's": b'{"a": 1}\n{"a": NaN}\n',
+    "empty": b"",
+    "one long record": b'{"a": "' + b"x" * 100_000 + b'"}\n',
+    "with a mark": b'\xef\xbb\xbf{"a": 1}\n',
+}
+
+
+@pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN.keys())
+def test_a_broken_log_in_a_folder(data, logs, tmp_path):
+    (logs / "open" / "broken.jsonl").write_bytes(data)
+    done = call("ingest", "logs", "--study", "out", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "broken.jsonl: damaged: line" in done.stdout
+
+
+@pytest.mark.parametrize("data", WHOLE.values(), ids=WHOLE.keys())
+def test_lines_of_another_program_are_no_error(data, logs, tmp_path):
+    (logs / "open" / "other.jsonl").write_bytes(data)
+    assert call("ingest", "logs", "--study", "out", cwd=tmp_path).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A study that was run."""
+    return run_example(tmp_path_factory.mktemp("study"))
+
+
+@pytest.mark.parametrize("place", ["raw", "raw/agent", "raw/agent/trajectory.json"])
+def test_a_log_of_a_study_that_nobody_may_read(place, study):
+    user = ordinary_user(study.parent)
+    trial = sorted((study / "trials").iterdir())[0]
+    with locked(trial / place):
+        done = call("ingest", "--study", study, under=user)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "2 trajectories" in done.stdout
+    assert f"error: {trial}/raw/agent" in done.stdout
+    assert "cannot be read: Permission denied" in done.stdout
+    (row,) = errors_of(study)
+    assert row["reason"] == "cannot be read: Permission denied"
