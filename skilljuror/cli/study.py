@@ -115,6 +115,13 @@ def ingest(
             help="Forget files that are gone, and runs that shorter files no longer give.",
         ),
     ] = False,
+    no_quotes: Annotated[
+        bool,
+        typer.Option(
+            "--no-quotes",
+            help="Keep no previews and quotes of logs, from now on: query, show, judge.",
+        ),
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -123,7 +130,7 @@ def ingest(
     from skilljuror.files import StudyFolder
     from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 
-    options = MeasureOptions(count_tokens, tuple(metrics or ()))
+    options = MeasureOptions(count_tokens, tuple(metrics or ()), quotes=not no_quotes)
     moment = _timestamp(since)
     own = not paths and StudyFolder(study).planned
     of_logs = {
@@ -231,6 +238,9 @@ def _timestamp(since: str | None) -> float | None:
 def judge(
     study: Study,
     name: Annotated[str, typer.Option("--judge", help="Which judge.")] = "tracing",
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge again what it has judged as it is.")
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -239,7 +249,7 @@ def judge(
     from skilljuror.pipeline.judging import judge_study
 
     with progress(json) as listener:
-        summary = judge_study(study, name, jobs=jobs, progress=listener)
+        summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
 
     def human() -> None:
         print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")

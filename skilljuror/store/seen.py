@@ -151,7 +151,12 @@ class SeenFiles:
 
     def with_names(self, names: Iterable[str]) -> list[tuple[str, list[str]]]:
         """(path, names) of the files that have one of the names."""
-        sql = "SELECT path, names FROM seen WHERE list_has_any(names, $names::VARCHAR[])"
+        sql = """
+        SELECT path, names FROM seen WHERE path IN (
+            SELECT path FROM (SELECT path, unnest(names) AS name FROM seen)
+            SEMI JOIN (SELECT unnest($names::VARCHAR[]) AS name) USING (name)
+        )
+        """
         return self._rows(sql, {"names": list(names)})
 
     def kept(self, digests: Iterable[str]) -> dict[str, int]:
@@ -183,7 +188,10 @@ class SeenFiles:
 
     def groups_giving(self, keys: Iterable[str]) -> list[str]:
         """Digests of the groups that give some runs."""
-        sql = "SELECT digest FROM groups WHERE list_has_any(keys, $keys::VARCHAR[])"
+        sql = """
+        SELECT DISTINCT digest FROM (SELECT digest, unnest(keys) AS key FROM groups)
+        SEMI JOIN (SELECT unnest($keys::VARCHAR[]) AS key) USING (key)
+        """
         return [row[0] for row in self._rows(sql, {"keys": list(keys)})]
 
     def kept_runs(self) -> list[str]:

@@ -67,6 +67,16 @@ class Store:
         """Names of the builds that are held."""
         return self._column_values("SELECT build FROM builds")
 
+    def remove_quotes(self) -> None:
+        """Take previews and quotes out of all rows, and out of the file."""
+        with self.transaction():
+            self._connection.execute("UPDATE steps SET preview = ''")
+            self._connection.execute("UPDATE events SET quote = '', note = ''")
+            self._connection.execute(
+                "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
+            )
+        self._connection.execute("CHECKPOINT")
+
     def trials(self) -> set[str]:
         """Names of the study's trials of which any row is held."""
         return self._column_values(
@@ -104,8 +114,27 @@ class Store:
         """Answers of judges."""
         self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
 
-    def put_judged(self, judge: str, names: Sequence[str], verdicts: Sequence[Verdict]) -> None:
-        """All that a judge says of some trials or foreign runs, in place of what it said before."""
+    def judged(self, judge: str) -> dict[str, str]:
+        """Trial or foreign run -> digest of what the judge judged of it."""
+        sql = "SELECT trial, input FROM judged WHERE judge = $judge"
+        return dict(self._connection.execute(sql, {"judge": judge}).fetchall())
+
+    def verdict_counts(self, judge: str, names: Sequence[str]) -> dict[tuple[str, str], int]:
+        """(label, category) -> verdicts of a judge on some trials or foreign runs."""
+        rows = self._connection.execute(
+            "SELECT label, category, count(*) FROM verdicts"
+            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL",
+            {"judge": judge, "names": list(names)},
+        ).fetchall()
+        return {(label, category): count for label, category, count in rows}
+
+    def put_judged(
+        self, judge: str, names: Mapping[str, str | None], verdicts: Sequence[Verdict]
+    ) -> None:
+        """All that a judge says of some trials or foreign runs, in place of what it said before.
+
+        `names` gives for each the digest of what was judged; None where there is none.
+        """
         if judge not in self._judged:
             sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
             self._judged[judge] = self._column_values(sql, {"judge": judge})
@@ -115,6 +144,12 @@ class Store:
                 keys = {"trial": again, "judge": [judge] * len(again)}
                 self._delete_matching(tables.VERDICTS, keys)
             self._insert_records(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
+            inputs = [
+                {"trial": name, "judge": judge, "input": digest}
+                for name, digest in names.items()
+                if digest is not None
+            ]
+            self._put(tables.JUDGED, inputs)
         self._judged[judge].update(names)
 
     def put_runs(self, batches: Iterable[RunColumns]) -> None:

@@ -67,8 +67,8 @@ class Changes(NamedTuple):
     """Those to read, in order."""
     digests: dict[str, str]
     """Path of every source to read -> digest of its group."""
-    seen: list[SeenFile]
-    """What is to be remembered of files."""
+    seen: dict[str | None, list[SeenFile]]
+    """Digest of a group -> what is to be remembered of its files; None for those of no group."""
     walked: list[str]
     """Paths of all files that the ingest is about."""
     gone: list[str]
@@ -90,7 +90,7 @@ class Changes(NamedTuple):
     def only_seen(self) -> Iterator[SeenFile]:
         """What is to be remembered of files that are not read."""
         read = set(self.digests.values())
-        return (file for file in self.seen if file.read_with not in read)
+        return (file for group in self.seen.keys() - read for file in self.seen[group])
 
 
 class ChangeFinder:
@@ -253,15 +253,16 @@ class ChangeFinder:
             for path in one.source.files
         }
         stored = {one.source.path for group in to_read for one in group.found}
+        seen: dict[str | None, list[SeenFile]] = {}
+        for path in dict.fromkeys([*(one.path for one in located), *group_of]):
+            if path in finder.looked_at:
+                file = self._seen_file(finder, path, group_of.get(path))
+                seen.setdefault(file.read_with, []).append(file)
         return Changes(
             found=[one for one in found if one.format is None or one.source.path in stored],
             groups=to_read,
             digests={str(path): group_of[str(path)] for path in sorted(stored)},
-            seen=[
-                self._seen_file(finder, path, group_of.get(path))
-                for path in dict.fromkeys([*(one.path for one in located), *group_of])
-                if path in finder.looked_at
-            ],
+            seen=seen,
             walked=[one.path for one in located],
             gone=[],
             kept={},

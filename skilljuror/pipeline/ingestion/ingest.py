@@ -37,6 +37,7 @@ from skilljuror.pipeline.ingestion.logs import (
     preload,
     read_portion,
 )
+from skilljuror.pipeline.ingestion.quotes import settled_quotes
 from skilljuror.pipeline.ingestion.reader import reader_digest
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.stored_runs import StoredRuns
@@ -80,6 +81,7 @@ def ingest_logs(  # noqa: PLR0913  each says another thing
         parser(name)  # refuses a wrong name before anything is read
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
+    options = settled_quotes(study, options)
     absolute = [path.resolve() for path in paths]
     earlier = _earlier_ingests(folder)
     _note_ingest(folder, absolute, wanted, earlier)
@@ -249,7 +251,7 @@ def _store_batch(
         for portion, result in batch
         for group, given in zip(portion, result.keys, strict=True)
     }
-    store.put_seen([file for file in changes.seen if file.read_with in groups], groups)
+    store.put_seen([file for digest in groups for file in changes.seen[digest]], groups)
     passing = {row.path for row in sources if row.passing}
     store.seen.read_again({changes.digests[path] for path in passing})
 

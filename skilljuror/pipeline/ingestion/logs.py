@@ -24,6 +24,7 @@ from skilljuror.parsers.discovery.deduplication import (
 from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.ingestion.analysis import MeasureOptions, analyse
+from skilljuror.pipeline.ingestion.quotes import without_quotes
 from skilljuror.store.runs import RunColumns, run_columns
 
 HELD_BYTES = 16 << 20
@@ -39,8 +40,11 @@ KEPT = "what its result says is kept"
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
 _LOGGED = """
-SELECT trajectory, source, format FROM trajectories
-WHERE trajectory IN (SELECT unnest($names::VARCHAR[]))
+SELECT
+    trajectory, source, format, if(starts_with(min(digest), '-'), NULL, min(digest)) AS "group",
+    trajectory IN (FROM kept_runs) AS kept
+FROM trajectories LEFT JOIN (SELECT unnest(keys) AS trajectory, digest FROM groups) USING (trajectory)
+WHERE trajectory IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL
 """
 
 
@@ -180,7 +184,8 @@ def _read_group(group: LogGroup, options: MeasureOptions) -> tuple[list[SourceRo
     for choice, parsed in runs:
         if choice.kept:
             run = _kept(choice, parsed)
-            counted.append(analyse(choice.key, run, options=options))
+            rows_of_run = analyse(choice.key, run, options=options)
+            counted.append(rows_of_run if options.quotes else without_quotes(rows_of_run))
         else:
             lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
     winners = {run.trajectory.source for run in counted if run.trajectory}
@@ -255,6 +260,10 @@ class LoggedRun(Struct, frozen=True):
     """Its main raw log."""
     format: str
     """Format that it was read with."""
+    group: str | None = None
+    """Digest of the files that it was read from; None where that is not settled."""
+    kept: bool = False
+    """Whether its files no longer give it as it is held."""
 
 
 def logged_runs(database: Path, names: Sequence[str]) -> dict[str, LoggedRun]:

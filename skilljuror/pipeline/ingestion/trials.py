@@ -24,6 +24,7 @@ from skilljuror.pipeline.ingestion.analysis import (
     analyse,
     definition_rows,
 )
+from skilljuror.pipeline.ingestion.quotes import settled_quotes, without_quotes
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
@@ -134,7 +135,7 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     metrics = tuple(dict.fromkeys([*plan.config.metrics, *options.metrics]))
     definitions = definition_rows(metrics)
-    options = replace(options, metrics=metrics)
+    options = settled_quotes(study, replace(options, metrics=metrics))
     work = [_TrialJob(study, trial, options) for trial in folder.finished_trials()]
     counter = IngestCounter()
     with database_to_fill(folder.database) as database, open_write(database) as store:
@@ -173,4 +174,6 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
         job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
         options=job.options,
     )  # fmt: skip
+    if not job.options.quotes:
+        found = without_quotes(found)
     return _TrialRows(trial.record, trial.sources, run_columns([found]))
