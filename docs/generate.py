@@ -25,7 +25,6 @@ def cli_page() -> str:
     parts = [
         "# Command line\n",
         "Generated from the commands' own help by `make docs`.\n",
-        "Exit status: 0 done · 1 the check says no · 2 bad input or usage · 3 a person must decide · 70 a fault of skilljuror · 130 stopped by Ctrl-C · 143 by SIGTERM.\n",
         f"```\n{group.get_help(root)}\n```\n",
     ]
     for name in group.list_commands(root):  # type: ignore[attr-defined]

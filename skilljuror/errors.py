@@ -12,7 +12,8 @@
       WorkerError                   a worker process that died
       JudgeError                    a judge that gave no usable verdict
       ModelError                    a language model that could not be reached or paid
-      StoreError                    the database is locked, foreign or damaged
+      StoreError                    the database is foreign or damaged
+        InUseError                  another process has the database open (exit 75)
       MissingDependency             an optional part that is not installed
       NeedsDecision                 a person must decide before going on (exit 3)
 
@@ -88,7 +89,13 @@ class ModelError(SkilljurorError):
 
 
 class StoreError(SkilljurorError):
-    """The database is locked, foreign or damaged."""
+    """The database is foreign or damaged."""
+
+
+class InUseError(StoreError):
+    """Another process has the database open: the same command does its work later."""
+
+    exit_code = 75
 
 
 class MissingDependency(SkilljurorError):

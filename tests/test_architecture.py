@@ -22,6 +22,8 @@ READERS = {"queries", "reports", "web"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "models": {"errors"},
+    "moments": set(),
+    "work": {"errors"},
     "registry": WORDS,
     "files": WORDS,
     "tokens": WORDS,
@@ -29,12 +31,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "knowledge": WORDS | {"tokens"},
     **dict.fromkeys(STAGES, WORDS | TOOLS),
     **dict.fromkeys(PURE, WORDS),
+    "attribution": WORDS | {"work"},
     "metrics": WORDS | {"registry"},
     "store": WORDS | {"files"},
-    "queries": {"errors", "store"},
+    "queries": {"errors", "moments", "store"},  # --param since=7d, as --since of ingest
     "reports": WORDS | {"files", "queries", "stats"},
     "web": WORDS | {"files", "queries", "stats"},
-    "pipeline": WORDS | TOOLS | STAGES | PURE | {"store", "queries", "reports"},
+    "pipeline": WORDS | TOOLS | STAGES | PURE | {"store", "queries", "reports", "work"},
     "study": WORDS | {"files", "queries", "stats", "metrics", "pipeline", "store"},
 }
 """`cli` may import everything and nothing imports it; `study` is the notebooks' API."""

@@ -1,6 +1,7 @@
 """Attribution: which resource of which skill an agent touched, when, how, and what it saw."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from skilljuror.attribution.evidence.read_evidence import (
     evidence_of_run,
     evidence_of_tool_read,
 )
-from skilljuror.attribution.resolution.resolver import ResolvedAccess
+from skilljuror.attribution.resolution.resolver import MOST_ACCESSES, ResolvedAccess
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, bare_skill_name
 from skilljuror.attribution.resolution.skill_discovery import discover_catalog
 from skilljuror.attribution.run_context import AnalysedCall, RunContext, build_run_context
@@ -44,6 +45,8 @@ class Attribution(Struct, frozen=True, gc=False):
     """In order of occurrence."""
     manifest: SkillManifest
     """The manifest given, or the one discovered from the log."""
+    warnings: tuple[str, ...] = ()
+    """What of the run was not followed, one line each."""
 
 
 def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribution:
@@ -59,11 +62,18 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     ]
     screens = SharedScreens.of(run.analysed_calls)
     for analysed in run.analysed_calls:
-        candidates.extend(_call_events(analysed, run, screens))
+        found = list(islice(_call_events(analysed, run, screens), MOST_ACCESSES + 1))
+        candidates.extend(found[:MOST_ACCESSES])
+        if len(found) > MOST_ACCESSES:
+            run.cut.add(analysed.call.line)
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
     events = tuple(_resource_events(trajectory, ordered, run, _ResourceClasses(manifest)))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
-    return Attribution(events, given)
+    return Attribution(events, given, tuple(map(_cut_warning, sorted(run.cut))))
+
+
+def _cut_warning(line: int) -> str:
+    return f"line {line}: of the files that the call names, the first {MOST_ACCESSES} are followed"
 
 
 def _call_events(

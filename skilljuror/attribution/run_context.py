@@ -40,7 +40,7 @@ class AnalysedCall(Struct):
     """All its accesses."""
     number: int = 0
     """0-based position among the calls of the run."""
-    polled_output: str = ""
+    polled: list[str] = field(default_factory=list)
     """What later polls brought of its output."""
     cached_output: CallOutput | None = None
     """Its output, where it will be asked for again."""
@@ -49,7 +49,7 @@ class AnalysedCall(Struct):
         """Its output with what polls brought."""
         if self.cached_output is not None:
             return self.cached_output
-        output = CallOutput(self.result, self.call.command or "", self.polled_output)
+        output = CallOutput(self.result, self.call.command or "", "".join(self.polled))
         if self.accesses:
             self.cached_output = output
         return output
@@ -76,6 +76,8 @@ class RunContext(Struct):
     witness for them."""
     texts: dict[ResourceKey, str] = field(default_factory=dict)
     """Texts of resources, of the manifest or learned from the log."""
+    cut: set[int] = field(default_factory=set)
+    """Raw lines of the calls that name more resources than are followed."""
 
 
 def build_run_context(
@@ -96,18 +98,21 @@ def build_run_context(
     _read_calls(trajectory, run)
     if not catalog.known:
         _learn(run)
-        resolver = AccessResolver(catalog, run.cwd, trajectory.home, FileCopies(catalog))
+        copies = FileCopies(catalog)
+        resolver = AccessResolver(catalog, run.cwd, trajectory.home, copies, cut=run.cut)
         for analysed in run.analysed_calls:
             if analysed.accesses:
                 text = analysed.output().text
-                analysed.resolved_accesses = resolver.resolve(analysed.accesses, text)
+                analysed.resolved_accesses = resolver.resolve(
+                    analysed.accesses, text, analysed.call.line
+                )
     return run
 
 
 def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
         run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
-        keeps_folder=trajectory.traits.keeps_folder,
+        keeps_folder=trajectory.traits.keeps_folder, cut=run.cut,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:
@@ -135,7 +140,7 @@ def _add_polled_output(
         return False
     waited_for = running.get((step.agent, call.command or ""))
     if waited_for is not None:
-        waited_for.polled_output += output_text(call.result)
+        waited_for.polled.append(output_text(call.result))
         waited_for.cached_output = None
     return waited_for is not None
 

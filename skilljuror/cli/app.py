@@ -6,13 +6,19 @@ import typer
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import build, gates, logs, read, study
+from skilljuror.cli import build, gates, logs, query, read, study
 from skilljuror.errors import UsageError
+
+EXIT_STATUS = (
+    "0 done · 1 the check says no · 2 bad input or usage · 3 a person must decide · 70 a fault of"
+    " skilljuror · 75 the database is in use, try again · 130 stopped by Ctrl-C · 143 by SIGTERM."
+)
 
 app = typer.Typer(
     name="skilljuror",
     help="Find out how the organisation of an Agent Skill changes what agents do.",
-    epilog="Start with: skilljuror demo   ·   your own logs: skilljuror ingest --study out/mine",
+    epilog="Start with: skilljuror demo   ·   your own logs: skilljuror ingest --study out/mine"
+    f"\n\nExit status: {EXIT_STATUS}",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -20,7 +26,7 @@ app = typer.Typer(
 )
 for command in (
     study.demo, study.run, study.ingest, study.judge, build.build, gates.audit, gates.verify,
-    gates.diff, gates.assay, gates.explain, read.show, read.report, read.query, logs.events,
+    gates.diff, gates.assay, gates.explain, read.show, read.report, query.query, logs.events,
     logs.coverage, logs.doctor,
 ):  # fmt: skip
     app.command()(command)

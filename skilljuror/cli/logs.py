@@ -1,6 +1,5 @@
 """Commands that need no study: events and coverage of raw logs, doctor."""
 
-import json as machine
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +8,7 @@ import typer
 
 from skilljuror.cli.options import Debug, Formats, Json
 from skilljuror.cli.output import emit, table
+from skilljuror.cli.terminal import json_text
 
 FIELDS = (
     "trajectory", "source", "file", "line", "call_id", "agent", "step", "skill", "resource",
@@ -36,7 +36,7 @@ def events(
     failed = False
     for run in events_of(paths, manifest, formats or ()):
         for event in run.events:
-            print(machine.dumps(_row(run.source, event)))
+            print(json_text(_row(run.source, event)))
         if run.problem is not None:
             failed = True
             _print_problem(run.source, run.problem, json)
@@ -53,7 +53,7 @@ def _row(source: str, event: Any) -> dict[str, Any]:
 def _print_problem(source: str, problem: str, as_json: bool) -> None:
     if as_json:
         error = {"kind": "TrajectoryError", "message": problem, "file": source, "field": None}
-        print(machine.dumps({"error": {**error, "exit_code": 1}}))
+        print(json_text({"error": {**error, "exit_code": 1}}))
     else:
         message = problem if source in problem else f"{source!r}: {problem}"
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)

@@ -4,18 +4,18 @@ Nothing but the standard library is imported before the guard is up: a Ctrl-C, o
 installation, is told like any other trouble.
 """
 
-import codecs
 import errno
-import io
-import json
 import os
 import signal
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, TextIO
 
+from skilljuror.cli.terminal import guarded, json_text
 from skilljuror.errors import SkilljurorError
 
 STOPPED = 130
@@ -30,6 +30,8 @@ DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 OUT_OF_MEMORY = ("can't start new thread", "failed to map segment", "Cannot allocate memory")
 """What threads and libraries say that find no memory."""
 
+UNSTOPPABLE = "answer"
+"""Name of the thread of a question that may be inside one long function, where nothing stops it."""
 
 _SIGTERMS: list[int] = []
 """The SIGTERMs that came, each of which stops a command as Ctrl-C does."""
@@ -39,29 +41,25 @@ def main() -> NoReturn:
     """Run the command line; never returns."""
     sys.excepthook = _on_fault
     signal.signal(signal.SIGTERM, _on_sigterm)
-    sys.stdout, sys.stderr = sys.stdout or _null_stream(), sys.stderr or _null_stream()
-    _print_everything()
-    sys.exit(_run_and_flush())
+    sys.stdout = guarded(sys.stdout or _null_stream())
+    sys.stderr = guarded(sys.stderr or _null_stream())
+    status = _run_and_flush()
+    if any(one.name == UNSTOPPABLE for one in threading.enumerate()):
+        _leave_at_once(status)
+    sys.exit(status)
+
+
+def _leave_at_once(status: int) -> NoReturn:
+    """End without a look at what still runs."""
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _on_sigterm(number: int, frame: FrameType | None) -> NoReturn:
     _SIGTERMS.append(number)
     raise KeyboardInterrupt
-
-
-def _print_everything() -> None:
-    """Write characters that a stream's encoding lacks, and bytes of names that are no UTF-8, as JSON
-    escapes, which a person and a JSON reader both understand."""
-    codecs.register_error("json_escape", _json_escape)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="json_escape")
-
-
-def _json_escape(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _null_stream() -> TextIO:
@@ -164,7 +162,7 @@ def _report(
         traceback.print_exception(error)
     if "--json" in sys.argv:
         body = {"kind": type(error).__name__, "message": message, "file": file, "field": field}
-        print(json.dumps({"error": {**body, "exit_code": status}}))
+        print(json_text({"error": {**body, "exit_code": status}}))
     else:
         print(f"skilljuror: {' '.join(message.split())}", file=sys.stderr)
     return status
@@ -177,9 +175,7 @@ def _on_fault(
     message = f"{kind.__name__}: {error}"
     mend = "this is a fault of skilljuror; --debug shows where, please report it"
     status = _report(error, f"{message[:500]}; {mend}", INTERNAL_FAULT)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
+    _leave_at_once(status)
 
 
 if __name__ == "__main__":

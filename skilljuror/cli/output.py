@@ -1,19 +1,26 @@
 """What commands print: tables and progress for people, JSON for machines."""
 
-import json
 import os
 import shlex
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from skilljuror.cli.legend import legend
+from skilljuror.cli.terminal import drawable, json_text, visible
 
 if TYPE_CHECKING:
     from skilljuror.pipeline.workers import Listener, Progress
 
 PIPE_WIDTH = 400
-"""Columns of a table that goes into a file or a pipe."""
+"""Characters a line of a table may have that goes into a file or a pipe, unless COLUMNS says it."""
+FOLDED_WIDTH = 24
+"""Characters of a column below which text is not folded for want of room."""
+COLUMN_GAP = "   "
+"""What stands between two columns of a table."""
 MAX_TURNED_ROWS = 6
 """Rows up to which a table that is too wide is turned on its side."""
 
@@ -21,7 +28,7 @@ MAX_TURNED_ROWS = 6
 def emit(payload: Any, as_json: bool, human: Callable[[], None]) -> None:
     """Print `payload` as JSON, or let `human` print for a person."""
     if as_json:
-        print(json.dumps(to_plain(payload), ensure_ascii=False))
+        print(json_text(to_plain(payload)))
     else:
         human()
 
@@ -46,17 +53,77 @@ def _encode(value: Any) -> Any:
     return str(value)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """A table for people: as wide as it is where nobody looks, and on a terminal that is too
-    narrow for a few wide rows turned on its side."""
+def _line_width(elsewhere: int) -> int:
+    """Characters a line may have: what COLUMNS says, else the terminal, and elsewhere that."""
+    return shutil.get_terminal_size((elsewhere, 24)).columns
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    title: str | None = None,
+    *,
+    records: bool = False,
+) -> None:
+    """A table for people. Where it does not fit, a few rows are turned on their side and many are
+    printed one by one, as all are with `records`. Below it stands what its unclear words mean."""
+    columns = [visible(name) for name in columns]
     body = [[_cell(value) for value in row] for row in rows]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_WIDTH
-    if len(body) <= MAX_TURNED_ROWS and _width_needed(columns, body) > width:
-        sides = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
-        columns, body = sides[0], sides[1:]
+    words = {*columns, *(cell for row in body for cell in row)}
+    width = _line_width(PIPE_WIDTH)
     if title:
         print(title)
-    _console(width).print(_grid(columns, body))
+    turned = [[name, *cells] for name, *cells in zip(columns, *body, strict=True)]
+    if not records and _fits(columns, body, width):
+        _console(width).print(_grid(columns, body))
+    elif not records and len(body) <= MAX_TURNED_ROWS and _fits(turned[0], turned[1:], width):
+        _console(width).print(_grid(turned[0], turned[1:]))
+    else:
+        _print_records(columns, body, width)
+    print_legend(words)
+
+
+def print_legend(words: Iterable[str]) -> None:
+    """Print what the unclear ones among the words mean."""
+    for line in legend(words):
+        print_indented(line, "", "  ")
+
+
+def _fits(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether a table is that narrow, with text folded where it can be read still."""
+    needed = [
+        max(map(_longest_line, column)) for column in zip(columns, *body, strict=True)
+    ]  # fmt: skip
+    return sum(min(one, FOLDED_WIDTH) + len(COLUMN_GAP) for one in needed) - 1 <= width
+
+
+def _longest_line(text: str) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, text.split("\n")))
+
+
+def _print_records(columns: Sequence[str], body: Sequence[Sequence[str]], width: int) -> None:
+    """Each row as lines of column and value."""
+    name_width = max(map(len, columns))
+    for number, row in enumerate(body, 1):
+        print(f"── {number} ".ljust(min(width, 40), "─"))
+        for name, cell in zip(columns, row, strict=True):
+            print_indented(cell, f"{name:{name_width}}  ", " " * (name_width + 2))
+
+
+def print_indented(text: str, first: str, rest: str) -> None:
+    """Print text after an indent of its first line and one of all others; on a terminal, lines
+    that are too long are wrapped and keep it."""
+    width = max(_line_width(sys.maxsize) - max(len(first), len(rest)), FOLDED_WIDTH)
+    wrap = textwrap.TextWrapper(width, break_on_hyphens=False, replace_whitespace=False)
+    lines = [
+        part
+        for line in visible(text).split("\n")
+        for part in ([line] if len(line) <= width else wrap.wrap(line))
+    ]
+    for number, line in enumerate(lines):
+        print(f"{rest if number else first}{line}".rstrip())
 
 
 def _console(width: int) -> Any:
@@ -67,7 +134,7 @@ def _console(width: int) -> Any:
             """A reader that went away is told to the entry point, which knows the exit status."""
             raise BrokenPipeError
 
-    return Piped(width=width, highlight=False)
+    return Piped(width=width, highlight=False, color_system=None)
 
 
 def _width_needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
@@ -94,7 +161,7 @@ def _cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1e6 else f"{value:.3g}"
-    return str(value)
+    return visible(str(value))
 
 
 def _is_number(text: str) -> bool:
@@ -129,8 +196,9 @@ def _progress_bars() -> "Iterator[Listener]":
 
     columns = (TextColumn("{task.description:8}"), BarColumn(), MofNCompleteColumn())
     with Bars(
-        *columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
-        console=Console(stderr=True), transient=True,
+        *columns, TimeRemainingColumn(), TextColumn("{task.fields[note]}", markup=False),
+        console=Console(file=drawable(sys.stderr)), transient=True,
+        redirect_stdout=False, redirect_stderr=False,
     ) as bars:  # fmt: skip
         tasks: dict[str, Any] = {}
 
@@ -141,7 +209,7 @@ def _progress_bars() -> "Iterator[Listener]":
                 tasks[progress.stage],
                 completed=progress.done,
                 total=progress.total,
-                note=progress.note,
+                note=visible(progress.note),
             )
 
         yield listen

@@ -1,14 +1,13 @@
 """Commands that make a study's data: demo, run, ingest, judge."""
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
-from skilljuror.cli.output import command_line, emit, progress, table
+from skilljuror.cli.output import command_line, emit, print_legend, progress, table
 from skilljuror.errors import NeedsDecision, UsageError
 
 
@@ -86,7 +85,10 @@ def ingest(
         list[Path] | None, typer.Argument(metavar="[PATH]...", help="Logs: files or folders.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only files changed since.")
+        str | None,
+        typer.Option(
+            "--since", metavar="WHEN", help="Only files changed since: a date, or 7d ago."
+        ),
     ] = None,
     formats: Formats = None,
     yes: Annotated[bool, typer.Option("--yes", help="Read the usual folders unasked.")] = False,
@@ -223,16 +225,14 @@ def _usual_folders(yes: bool, *, ask: bool) -> list[Path]:
 
 
 def _timestamp(since: str | None) -> float | None:
+    from skilljuror.moments import moment
+
     if since is None:
         return None
     try:
-        moment = datetime.fromisoformat(since)
+        return moment(since).timestamp()
     except ValueError as error:
-        raise UsageError(
-            f"--since {since!r} is no date; write it as 2026-01-31 or 2026-01-31T12:00",
-            field="since",
-        ) from error
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        raise UsageError(f"--since {error}", field="since") from error
 
 
 def judge(
@@ -257,6 +257,7 @@ def judge(
             f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
             f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
         )
+        print_legend(["ERU rate"])
         for trajectory, reason in summary.unread:
             print(f"  not judged: {trajectory}: {reason}")
         print(f"next: {command_line('report', study)}")

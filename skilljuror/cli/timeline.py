@@ -1,8 +1,8 @@
 """One trajectory printed for a person."""
 
-import textwrap
 from collections import defaultdict
 
+from skilljuror.cli.output import print_indented, print_legend
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Message, Step, ToolCall
@@ -32,6 +32,9 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
         _print_events(events.pop((step.agent, step.index), []), verdicts)
     for rest in events.values():
         _print_events(rest, verdicts)
+    if details.verdicts:
+        print()
+        print_legend(verdict.category for verdict in details.verdicts)
 
 
 def _print_head(details: RunDetails) -> None:
@@ -52,23 +55,26 @@ def _print_head(details: RunDetails) -> None:
 
 
 def _print_message(message: Message, full: bool) -> None:
-    print(f"\n[{message.kind}] {_cut(message.text, full)}")
+    print()
+    print_indented(_cut(message.text, full), f"[{message.kind}] ", "   ")
 
 
 def _print_step(step: Step, full: bool) -> None:
     who = "" if step.agent == "main" else f" ({step.agent})"
-    print(f"\n{step.index}{who}. {_cut(step.text, full)}".rstrip())
+    print()
+    print_indented(_cut(step.text, full), f"{step.index}{who}. ", "   ")
     for call in step.calls:
         _print_call(call, full)
 
 
 def _print_call(call: ToolCall, full: bool) -> None:
-    print(f"   $ {_cut(asked(call), full)}")
+    prompt = "$" if call.action == "shell" else call.name
+    print_indented(_cut(asked(call), full), f"   {prompt} ", "     ")
     if call.result is not None:
         failed = " [failed]" if call.result.ok is False else ""
         text = _cut(call.result.text, full)
         if text or failed:
-            print(textwrap.indent(f"{text}{failed}", "     "))
+            print_indented(f"{text}{failed}", "     ", "     ")
 
 
 def _print_events(events: list[ResourceEvent], verdicts: dict[str, Verdict]) -> None:
@@ -76,14 +82,16 @@ def _print_events(events: list[ResourceEvent], verdicts: dict[str, Verdict]) -> 
         lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
         where = f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
         failed = "" if event.ok is not False else ", failed"
-        print(f"   ● {event.kind} {where} ({event.content_exposed}{failed})", end="")
-        verdict = verdicts.get(event.event)
-        if verdict is None:
-            print()
-            continue
-        print(f" → {LABELS[verdict.label]}: {verdict.category}", end="")
-        step = f" in step {verdict.action_step}" if verdict.action_step else ""
-        print(f"{step}: {_cut(verdict.action_quote, False)}" if verdict.action_quote else "")
+        told = f"{event.kind} {where} ({event.content_exposed}{failed})"
+        if verdict := verdicts.get(event.event):
+            told += f" → {_uptake(verdict)}"
+        print_indented(told, "   ● ", "     ")
+
+
+def _uptake(verdict: Verdict) -> str:
+    step = f" in step {verdict.action_step}" if verdict.action_step else ""
+    quote = f": {_cut(verdict.action_quote, False)}" if verdict.action_quote else ""
+    return f"{LABELS[verdict.label]}: {verdict.category}{step}{quote}"
 
 
 def _cut(text: str, full: bool) -> str:

@@ -19,6 +19,7 @@ offered nothing distinctive, was not shown, was shown and not seen again (agents
 without repeating it), only shared content was used, or the log ends. The rules in full, their limits and the boundary cases are data: rubrics/eru.yaml.
 """
 
+import re
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -34,6 +35,8 @@ from skilljuror.models.trajectory import Trajectory
 
 QUOTE = 200
 """Most characters of a quote."""
+_BEGINNING = re.compile(r"\s\S")
+"""Where a word begins."""
 
 
 class TracingJudge:
@@ -83,8 +86,13 @@ def _line_of(use: ContentUse) -> int:
 
 
 def clip(line: str, feature: str) -> str:
-    """At most QUOTE characters of a line, around a feature on it."""
+    """At most QUOTE characters of a line, around a feature on it, from the beginning of a word
+    where one begins before the feature."""
     if len(line) <= QUOTE:
         return line.strip()
-    start = max(0, min(position_of(line, feature) - QUOTE // 4, len(line) - QUOTE))
+    position = position_of(line, feature)
+    start = max(0, min(position - QUOTE // 4, len(line) - QUOTE))
+    if start and not line[start - 1].isspace():
+        word = _BEGINNING.search(line, start, position + 1)
+        start = word.end() - 1 if word else start
     return line[start : start + QUOTE].strip()

@@ -3,6 +3,8 @@
 -- grain: one row is one build
 -- columns: build, engine, variants, verdict, source_tokens, source_root_lines, tokenizer, findings,
 --   waived
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column verdict: worst verdict of its gates: pass, review (a person must look) or fail
 -- column findings: findings that the variants made, not inherited from the source
 SELECT

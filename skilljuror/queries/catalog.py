@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from skilljuror.errors import QueryError
 
-_ENTRY = re.compile(r"-- ([a-z]+|column [a-z0-9_]+): (\S.*)")
+_ENTRY = re.compile(r"-- ([a-z]+|(?:column|null) [a-z0-9_]+): (\S.*)")
 _CONTINUATION = re.compile(r"--   (\S.*)")
 
 
@@ -29,6 +29,8 @@ class Query(NamedTuple):
     """How to read the numbers; "" when nothing needs saying."""
     empty: str
     """What it means that there is no row, and how to get some; "" when nothing needs saying."""
+    nulls: dict[str, str]
+    """What it means that a column is null in every row, and how to get values."""
     definitions: dict[str, str]
     """What single columns are."""
     sql: str
@@ -51,13 +53,15 @@ def read_query(path: Path) -> Query:
         params=dict(map(_param, _listed(head.get("params", "")))),
         read=head.get("read", ""),
         empty=head.get("empty", ""),
-        definitions={
-            name.removeprefix("column "): text
-            for name, text in head.items()
-            if name.startswith("column ")
-        },
+        nulls=_of_columns(head, "null "),
+        definitions=_of_columns(head, "column "),
         sql=sql,
     )
+
+
+def _of_columns(head: dict[str, str], kind: str) -> dict[str, str]:
+    """Column -> text of the entries of one kind."""
+    return {name.removeprefix(kind): text for name, text in head.items() if name.startswith(kind)}
 
 
 def _head(sql: str) -> dict[str, str]:

@@ -5,6 +5,9 @@
 --   readable, judged, decided
 -- read: A rate counts every planned trial. Where coverage is below 1, some trials have no final
 --   outcome yet; they count as not passed, and the headline must not be quoted.
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY source_counts` tells how much was
+--   read.
 -- column scored: the verifier gave a reward in time
 -- column timeout: the agent ran out of time, with or without a reward
 -- column unscored: the agent ended, the verifier gave no reward

@@ -6,6 +6,9 @@
 -- read: An attempt is what one trial uses on average, a success what a passing trial uses, and the
 --   yield what one strict pass costs when the failed attempts are paid for too. A condition can
 --   be cheaper per attempt and dearer per pass.
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY trajectories` tells minutes and tokens
+--   of each run.
 -- column measured: planned trials for which the resource is known; the rest is not known, not zero
 -- column total: sum over the measured trials
 -- column attempt: total / measured trials

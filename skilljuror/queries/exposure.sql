@@ -5,6 +5,8 @@
 --   median_step, median_seconds
 -- read: The same units are asked about in every layout, so that a flat Skill and one of many files
 --   stand on one axis. Empty where no knowledge map was built.
+-- empty: No knowledge map was built for these runs, as `skilljuror build` and `run` make it: how
+--   much of a Skill was shown is told by `skilljuror query STUDY by_skill`, in bytes.
 -- column trials: trials with a knowledge map whose log could be read
 -- column units_share: mean share of the offered units that reached the context of any agent
 -- column repeats: mean number of times that the main agent was shown a unit again

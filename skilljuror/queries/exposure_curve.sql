@@ -4,6 +4,8 @@
 -- columns: condition, position, trajectories, units_share, units_share_low, units_share_high
 -- read: A flat layout delivers everything at once; one that discloses step by step climbs later and
 --   may stay lower, because the agent takes only what it needs.
+-- empty: No knowledge map was built for these runs, as `skilljuror build` and `run` make it: how
+--   much of a Skill was shown is told by `skilljuror query STUDY by_skill`, in bytes.
 -- column position: share of the main agent's steps that are over; 0 is before the first step
 -- column units_share: mean over trajectories of the knowledge units seen so far of those offered
 -- column units_share_low: lower quartile of the same

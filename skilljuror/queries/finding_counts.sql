@@ -2,6 +2,8 @@
 -- section: RQ1
 -- grain: one row is one rule and one variant, over all builds
 -- columns: gate, rule, severity, variant, findings, builds, inherited
+-- empty: No gate found anything in the variants, or nothing was built here: `skilljuror query STUDY
+--   builds` tells which.
 -- column findings: findings that the variants made themselves
 -- column inherited: findings that the source already had
 SELECT

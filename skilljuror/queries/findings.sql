@@ -5,6 +5,8 @@
 -- params: build=null
 -- read: Findings that the source already had are inherited by every variant and decide nothing; they
 --   are left out here.
+-- empty: No gate found anything in the variants, or nothing was built here: `skilljuror query STUDY
+--   builds` tells which.
 SELECT
     build, variant, gate, rule, severity, file, line, message, source_text, variant_text
 FROM findings

@@ -7,6 +7,8 @@
 -- params: treatment=null, control=null
 -- read: For comparison with benchmarks that print these. Nothing should be ranked by cost_efficiency: worse
 --   and cheaper is positive too, so its quadrant stands beside it.
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY observed_outcomes` tells how their trials ended.
 -- column strict_treatment: mean over tasks of the strict pass rate over planned trials
 -- column strict_gain: (treatment - control) / (1 - control); null where the control has all
 -- column reward_treatment: mean over tasks of the mean reward per planned trial, a missing one as 0

@@ -4,6 +4,8 @@
 -- columns: gate, variant, builds, passed, review, failed, compared, pass_rate, pass_rate_reason
 -- read: "review" means that a person must look before the variant is run. A gate that compared nothing
 --   proves nothing: it has no rate, and the number of comparisons stands beside the verdicts.
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column compared: things compared in all, so that silence can be weighed
 -- column pass_rate: variants with verdict pass of builds; null where the gate compared nothing in any
 WITH counts AS (

@@ -3,6 +3,9 @@
 -- grain: one row is one measure of one planned trial
 -- columns: metric, task, condition, treated, trial, value, reason
 -- params: metrics=agent_minutes display_tokens cost_usd, treatment=null, control=null
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY metrics` tells which measures there are and of how many runs each
+--   is known.
 -- column treated: whether the trial belongs to the treatment
 -- column reason: why there is no value; "missing" for a trial without a row
 WITH contrast AS (

@@ -2,6 +2,7 @@
 -- section: lists
 -- grain: one row is one measure, condition and reason
 -- columns: metric, key, condition, reason, nulls, trials
+-- empty: Every measure of every run has a value.
 -- column nulls: trials without a value for this reason
 -- column trials: trials of the condition that have a row of this measure
 WITH found AS (

@@ -6,6 +6,8 @@
 -- read: A harness wrote these outcomes beside the logs; nobody planned the trials for this study.
 --   A trial that left no log is among them, and is neither opened nor not opened: that is not known.
 --   The two mean rewards are not an effect: which trials open a Skill is the agent's choice.
+-- empty: No log lies in a trial folder of a harness whose result could be read. How the trials of a
+--   study ended is told by `skilljuror query STUDY outcomes`.
 -- column model: without its provider, which a log may leave out and a result tell
 -- column trials: foreign trials with a result, those without a log included
 -- column scored: trials with a reward

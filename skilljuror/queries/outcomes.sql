@@ -6,6 +6,9 @@
 --   runtime_rate, strict_and_runtime, strict_given_runtime
 -- read: The strict rate is the number to compare. It divides by the planned trials, so a trial
 --   without an outcome counts against its condition; look at coverage before believing a difference.
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY observed_outcomes` tells how their
+--   trials ended, and `skills_opened` what they opened.
 -- column strict_passes: trials whose reward is exactly 1 (a missing reward is no pass)
 -- column strict_rate: strict passes of planned trials
 -- column strict_half_width: Wald 95 % half-width over trials; it ignores that trials of one task

@@ -5,6 +5,9 @@
 -- params: k=3
 -- read: A planned trial without an outcome is no pass. A task with fewer than k planned trials says nothing of
 --   k of them and is left out.
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY observed_outcomes` tells how their
+--   trials ended.
 -- column tasks: tasks with at least k planned trials
 -- column short_tasks: tasks with fewer
 -- column pass_at_k: mean over these tasks of the chance that at least one of k of their trials passes

@@ -5,6 +5,8 @@
 -- params: variant=pd, max_root_lines=300
 -- read: The first two items are counted from the files, the third is answered by the layout gate. A
 --   build without an answer has not passed.
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column unanswered: builds at which no gate has looked
 WITH files AS (
     SELECT

@@ -5,6 +5,8 @@
 -- params: variant=pd, max_root_lines=300
 -- read: PD-1: no root longer than 300 lines. PD-2: some content that is not code stands outside the
 --   root. PD-3: the root names all of it and says when to open it; without PD-2 there is no PD-3.
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column passed: null where no gate has looked
 -- column detail: the number the answer rests on
 WITH files AS (

@@ -6,6 +6,9 @@
 --   support_read_trials, script_trials, helper_trials, fanout, fanout_support
 -- read: These numbers come from the logs alone, by fixed rules. They say that a resource was
 --   touched, not that it helped: uptake asks that.
+-- null skill_token_share: no tokens were counted. `skilljuror ingest --count-tokens --study STUDY`, with
+--   the paths of the logs where they are none of a study, counts them; skill_text_share is the same
+--   share in bytes, which is not the same number
 -- column trials: trials planned; in observed mode, runs and trials that left no log
 -- column readable: trials whose log could be read; every mean and count is over these
 -- column skill_step_share: mean over trials of Skill-related steps of all steps of the main agent

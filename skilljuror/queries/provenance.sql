@@ -5,6 +5,9 @@
 --   first_started, last_finished
 -- read: Conditions may differ in the Skill alone. A version, a model or a harness that stands in some
 --   conditions only is another difference, and may be the cause of what is seen.
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY trajectories` tells agent and model of
+--   each run.
 -- column isolation: how a trial was kept apart from the machine and from other trials
 -- column scripted: whether a scripted policy ran and no language model
 SELECT

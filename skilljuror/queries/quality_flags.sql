@@ -4,6 +4,8 @@
 -- columns: flag, kind, trial, task, condition, detail
 -- read: A contaminated trial does not belong to its arm: it is invalid for the design and should be run
 --   again. Everything else here is behaviour or circumstance: it stays in the headline.
+-- empty: No planned trial is contaminated or odd. Logs as they were found have no planned trials:
+--   `skilljuror query STUDY source_counts` tells what could not be read.
 -- column kind: contamination, circumstance or behaviour
 -- column detail: what the flag rests on
 WITH about AS (

@@ -4,6 +4,7 @@
 -- columns: condition, task, skill, resource, resource_class, judge, events, trajectories,
 --   first_step, yes, no, unknown, not_seen_again, eru_low, eru_high, eru_rate
 -- params: judge=null
+-- null judge: nobody judged these uses yet. `skilljuror judge STUDY` does
 -- column events: uses of it
 -- column trajectories: runs with a use of it
 -- column first_step: median over these runs of the step of its first use; 0 is before the first step

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skilljuror.errors import QueryError
+from skilljuror.moments import moment
 from skilljuror.queries.catalog import Query, read_query
 from skilljuror.store import QueryResult, Reader, open_read
 
@@ -30,6 +32,28 @@ __all__ = [
 FOLDER = Path(__file__).parent
 QUESTION_NAME = re.compile(r"[A-Za-z0-9_-]+")
 """A single word is meant as the name of a question; SQL has more."""
+
+SINCE = "since"
+"""A parameter of this name is a moment, written as people write it."""
+NAMES_OF = {
+    "build": "SELECT build FROM builds ORDER BY ALL",
+    "condition": "SELECT condition FROM conditions ORDER BY position",
+    "control": "SELECT condition FROM conditions ORDER BY position",
+    "judge": "SELECT DISTINCT judge FROM verdicts ORDER BY ALL",
+    "metric": "SELECT DISTINCT metric FROM measures ORDER BY ALL",
+    "run": "SELECT run FROM runs ORDER BY ALL",
+    "skill": "SELECT skill FROM events UNION SELECT regexp_extract(skill, '[^:]*$') FROM events"
+    " UNION SELECT skill FROM offered UNION SELECT regexp_extract(skill, '[^:]*$') FROM offered"
+    " UNION SELECT unnest(skills) FROM variants ORDER BY ALL",
+    "status": "SELECT DISTINCT status FROM sources ORDER BY ALL",
+    "task": "SELECT task FROM tasks ORDER BY ALL",
+    "treatment": "SELECT condition FROM conditions ORDER BY position",
+    "trial": "SELECT run FROM runs UNION SELECT trial FROM verdicts ORDER BY ALL",
+    "variant": "SELECT DISTINCT variant FROM variants ORDER BY ALL",
+}
+"""A parameter of this name names one of these; where there is none at all, the answer is empty."""
+MOST_NAMES = 60
+"""Names that a message lists."""
 
 Source = Path | str | Reader
 """A database file, or a view of one that is open already."""
@@ -56,12 +80,22 @@ def query(name: str) -> Query:
     return named
 
 
-def meaning_of_no_rows(question: str) -> str:
-    """What an answer without rows says, in a sentence for people; "" for SQL and where that is plain.
+def remarks_on(question: str, answer: QueryResult) -> list[str]:
+    """What is missing in an answer and how to get it, in sentences for people: that it has no row, or
+    no value in a column. None for SQL.
 
     Raises QueryError for an unknown question.
     """
-    return query(question).empty if QUESTION_NAME.fullmatch(question) else ""
+    if QUESTION_NAME.fullmatch(question) is None:
+        return []
+    named = query(question)
+    if not answer.rows:
+        return [named.empty] if named.empty else []
+    return [
+        f"{column} is empty: {text}"
+        for place, column in enumerate(answer.columns)
+        if (text := named.nulls.get(column)) and all(row[place] is None for row in answer.rows)
+    ]
 
 
 def run(source: Source, question: str, **params: Any) -> QueryResult:
@@ -69,15 +103,15 @@ def run(source: Source, question: str, **params: Any) -> QueryResult:
 
     `source` is a database file or an open Reader. Raises QueryError, StoreError.
     """
-    sql, bound = _prepared(question, params)
     with _reader(source) as reader:
+        sql, bound = _prepared(reader, question, params)
         return reader.rows(sql, bound)
 
 
 def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
     """The answer as a pandas DataFrame, with the database's own types. Raises as `run`."""
-    sql, bound = _prepared(question, params)
     with _reader(source) as reader:
+        sql, bound = _prepared(reader, question, params)
         answer: pd.DataFrame = reader.arrow(sql, bound).to_pandas()
     return answer
 
@@ -85,12 +119,12 @@ def frame(source: Source, question: str, **params: Any) -> "pd.DataFrame":
 def parquet(source: Source, question: str, path: Path, **params: Any) -> int:
     """Write the answer to a Parquet file, with the database's own types, and return its number of
     rows. Raises as `run`."""
-    sql, bound = _prepared(question, params)
     with _reader(source) as reader:
+        sql, bound = _prepared(reader, question, params)
         return reader.to_parquet(sql, path, bound)
 
 
-def _prepared(question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _prepared(reader: Reader, question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if QUESTION_NAME.fullmatch(question) is None:
         return question, params
     named = query(question)
@@ -98,7 +132,32 @@ def _prepared(question: str, params: dict[str, Any]) -> tuple[str, dict[str, Any
     if unknown:
         valid = ", ".join(named.params) or "none"
         raise QueryError(f"question {question!r} has no parameter {unknown[0]!r}; it has: {valid}")
-    return named.sql, {**named.params, **params}
+    given = {name: value for name, value in params.items() if value is not None}
+    for name in given.keys() & NAMES_OF.keys():
+        _check_name(reader, name, str(given[name]))
+    if since := given.get(SINCE):
+        given[SINCE] = _utc(str(since))
+    return named.sql, {**named.params, **given}
+
+
+def _check_name(reader: Reader, param: str, value: str) -> None:
+    """Raise QueryError where nothing has this name, and something has another."""
+    there = [str(row[0]) for row in reader.rows(NAMES_OF[param], {}).rows]
+    if not there or value in there:
+        return
+    near = get_close_matches(value, there, n=1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    more = f" and {len(there) - MOST_NAMES} more" if len(there) > MOST_NAMES else ""
+    raise QueryError(
+        f"{param} {value!r} is not in this study; {guess}it has {', '.join(there[:MOST_NAMES])}{more}"
+    )
+
+
+def _utc(since: str) -> str:
+    try:
+        return moment(since).astimezone(UTC).replace(tzinfo=None).isoformat()
+    except ValueError as error:
+        raise QueryError(f"{SINCE} {error}") from error
 
 
 @contextmanager

@@ -6,6 +6,8 @@
 -- params: treatment=null, control=null
 -- read: The first row is the headline. Where another row changes its sign, the headline rests on how
 --   unfinished, broken or contaminated trials are counted. Means are over tasks with trials in both arms.
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY observed_outcomes` tells how their trials ended.
 -- column rule: which trials count
 -- column delta: mean over tasks of the difference of strict pass rates, a fraction
 -- column wins: tasks with a higher rate under treatment

@@ -3,6 +3,8 @@
 -- grain: one row is one status, format and reason
 -- columns: status, format, reason, files, bytes
 -- params: reasons=yes
+-- empty: No file was looked at yet: `skilljuror ingest --study STUDY` reads a study's trials, with
+--   paths the logs that lie there.
 -- column reason: null with reasons=no, since a reason may quote a path
 -- read: "skipped" means that no format claims the file, "duplicate" that another capture of the same
 --   run was better, "error" that a format claims it and it cannot be read. A long tail of errors means

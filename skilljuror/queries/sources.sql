@@ -3,6 +3,8 @@
 -- grain: one row is one file or folder that ingest looked at
 -- columns: path, status, format, reason, size
 -- params: status=null
+-- empty: No file was looked at yet: `skilljuror ingest --study STUDY` reads a study's trials, with
+--   paths the logs that lie there.
 SELECT path, status, format, reason, size
 FROM sources
 WHERE CAST($status AS VARCHAR) IS NULL OR status = CAST($status AS VARCHAR)

@@ -7,6 +7,9 @@
 -- params: attributes=validation_type workflow_type domain, treatment=null, control=null, judge=null
 -- read: Strata are small and many: read them as hints where to look, not as tests. Uptake comes after
 --   the layout was given, so a correlation with success here is no effect of uptake.
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY observed_outcomes` tells how their trials ended; in a study, no
+--   task has one of these attributes.
 -- column delta_pass: mean over tasks of the difference of strict pass rates, a fraction
 -- column delta_runtime: mean over tasks of the difference of runtime success rates, a fraction
 -- column delta_yes: yes events per trajectory, treatment minus control; null unless all are judged

@@ -7,6 +7,8 @@
 -- params: treatment=null, control=null
 -- read: Trials of one task are exchangeable, so only their counts are compared. Most tasks of a
 --   study tie; a mean is made by a few tasks, which is why the interval is taken over tasks.
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY observed_outcomes` tells how their trials ended, by task.
 -- column delta_passes: strict passes of the treatment minus those of the control; null where the
 --   arms planned unequal numbers of trials
 -- column delta_rate: difference of the pass rates, a fraction

@@ -3,6 +3,8 @@
 -- grain: one row is one condition and one twentieth of the run
 -- columns: condition, bin, from_share, to_share, skill_steps, per_trial
 -- read: Steps per trial are absolute, not a share: a darker row means more Skill use, not only another place.
+-- empty: No run has a Skill-related step whose place is known: `skilljuror query STUDY
+--   skills_opened` tells what was opened.
 -- column bin: 0 to 19
 -- column per_trial: Skill-related steps in the bin of readable trials
 SELECT

@@ -4,6 +4,9 @@
 -- columns: trial, task, condition, number, status, reward, strict, exception, minutes,
 --   display_tokens, cost_usd, agent_steps, skill_steps, fanout, trajectory, source, message
 -- params: task=null, condition=null
+-- empty: No trial of a study is in this database: `skilljuror run` with a study file plans and runs
+--   them. Of logs as they were found `skilljuror query STUDY observed_trials` tells how theirs
+--   ended, and `trajectories` lists the runs.
 -- column minutes: wall clock of the agent
 -- column source: main raw log
 WITH wide AS (

@@ -2,6 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition, judge, label and reason
 -- columns: condition, judge, label, category, events, share
+-- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
 -- column share: of this judge's verdicts in this condition
 SELECT
     r.condition,

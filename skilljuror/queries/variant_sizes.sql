@@ -5,6 +5,8 @@
 --   support_files, passed, over_limit
 -- read: Variants carry the same knowledge, so their tokens should be close to the source's; what must
 --   differ is the part of it that stands in the root.
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column tokens: mean tokens of all text
 -- column tokens_of_source: mean over builds of tokens of the variant / tokens of the source
 -- column root_share: mean over builds of tokens of the SKILL.md files / all tokens

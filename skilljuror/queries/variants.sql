@@ -5,6 +5,8 @@
 --   tokens_of_source, root_lines, root_tokens, root_share, verdict, feasibility
 -- read: Variants of one build carry the same knowledge, so their tokens should be close; what must
 --   differ is how much of it stands in the root.
+-- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
+--   `skilljuror ingest --study STUDY` reads those of a study.
 -- column tokens_of_source: tokens of the variant / tokens of the source
 -- column root_share: tokens of the SKILL.md files of all tokens
 -- column feasibility: whether one read of a flat file can carry it

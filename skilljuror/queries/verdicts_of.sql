@@ -4,6 +4,7 @@
 -- columns: event, trial, judge, label, category, source_quote, action_quote, action_step,
 --   action_line, model, prompt_sha256, note
 -- params: trial=null
+-- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
 SELECT v.*
 FROM verdicts AS v
 LEFT JOIN events AS e ON e.event = v.event

@@ -4,6 +4,8 @@
 -- columns: treatment, control, tasks, wins, ties, losses, won, lost
 -- params: treatment=null, control=null
 -- read: Wins, ties and losses add up to the number of tasks. A gain carried by few tasks is a weak gain.
+-- empty: There are no two conditions of a study to compare in this database. Of logs as they were
+--   found `skilljuror query STUDY observed_outcomes` tells how their trials ended, by task.
 -- column won: names of the tasks won
 -- column lost: names of the tasks lost
 WITH contrast AS (

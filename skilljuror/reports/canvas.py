@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ OTHER_COLOURS = (TIE, "#3a9d78", "#8f63c7", "#b8860b")
 
 SCRIPTED = "Scripted policy: no language model ran; these figures say nothing about real agents."
 
-LABEL = 44
-"""Characters of a label."""
+LABEL, NARROW_LABEL = 44, 20
+"""Characters of a label, on wide and on narrow paper."""
+NARROW = 4.7
+"""Inches that fill a phone's screen without making the letters smaller."""
+NARROW_TITLE, NARROW_MARK = 42, 56
+"""Characters of a line of the title, and of the mark below it, on narrow paper."""
 
 _SETTINGS: Any = {
     "svg.hashsalt": "skilljuror",
@@ -42,6 +47,15 @@ _SETTINGS: Any = {
 }
 
 
+class Paper(NamedTuple):
+    """What a figure is drawn on."""
+
+    scripted: bool
+    """A scripted policy ran, and the figure says so."""
+    narrow: bool = False
+    """For a phone: nothing may lie outside of its width, and letters stay as large."""
+
+
 class Drawing(NamedTuple):
     """A finished figure."""
 
@@ -53,21 +67,32 @@ class Drawing(NamedTuple):
     """How to read it."""
     svg: str
     """The picture, with the ink colours of light paper."""
+    narrow: str = ""
+    """The same for a narrow screen."""
 
     @property
     def inline(self) -> str:
         """The picture for inside a page: ids of its own, ink that follows the page's theme."""
-        body = self.svg[self.svg.index("<svg") :]
-        body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-        body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{self.name}-", body)
-        body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
-        body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
-        return body.replace(INK, "var(--ink)").replace(LINE, "var(--line)")
+        return _inline(self.svg, self.name)
+
+    @property
+    def inline_narrow(self) -> str:
+        """The same for a narrow screen."""
+        return _inline(self.narrow, f"{self.name}-narrow")
+
+
+def _inline(svg: str, name: str) -> str:
+    body = svg[svg.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", body)
+    body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
+    body = re.sub(r'(<svg\b[^>]*?) (?:height|width)="[^"]*"', r"\1", body, count=1)
+    return body.replace(INK, "var(--ink)").replace(LINE, "var(--line)")
 
 
 @contextmanager
-def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
-    """A figure of `width` by `height` inches with one set of axes.
+def canvas(paper: Paper, width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
+    """A figure of `width` by `height` inches with one set of axes; narrow paper is as wide as it is.
 
     Made without pyplot and from matplotlib's own defaults: neither the style nor the backend of
     whoever calls is used or changed.
@@ -80,21 +105,28 @@ def canvas(width: float, height: float) -> Iterator[tuple["Figure", "Axes"]]:
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)
-        figure = Figure(figsize=(width, height), layout="constrained")
+        size = (NARROW, height + 0.5) if paper.narrow else (width, height)
+        figure = Figure(figsize=size, layout="constrained")
         yield figure, figure.subplots()
 
 
-def short_label(name: str) -> str:
-    """A name from a log as a label: one line, printable, not longer than LABEL characters."""
+def short_label(name: str, paper: Paper) -> str:
+    """A name from a log as a label: one line, printable, not longer than fits the paper."""
     text = "".join(mark if mark.isprintable() else " " for mark in name)
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    most = NARROW_LABEL if paper.narrow else LABEL
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def finish(figure: "Figure", name: str, title: str, read: str, *, scripted: bool) -> Drawing:
+def finish(figure: "Figure", name: str, title: str, read: str, paper: Paper) -> Drawing:
     """The figure as a Drawing, titled, and marked when a scripted policy ran."""
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-    if scripted:
-        figure.axes[0].set_title(SCRIPTED, loc="left", fontsize=9, color=MINUS)
+    heading, mark = (
+        (fill(title, NARROW_TITLE), fill(SCRIPTED, NARROW_MARK))
+        if paper.narrow
+        else (title, SCRIPTED)
+    )
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    if paper.scripted:
+        figure.axes[0].set_title(mark, loc="left", fontsize=9, color=MINUS)
     buffer = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(buffer, format="svg", transparent=True, metadata=nothing)

@@ -10,6 +10,7 @@ from skilljuror.reports.canvas import (
     PLUS,
     TIE,
     Drawing,
+    Paper,
     canvas,
     finish,
     short_label,
@@ -31,12 +32,17 @@ DRAWN_STRATA = ("validation_type", "workflow_type")
 
 
 def drawings(answers: Answers, names: Sequence[str], *, scripted: bool) -> list[Drawing]:
-    """The named figures that have something to show."""
-    drawn = (FIGURES[name](answers, scripted) for name in names)
-    return [drawing for drawing in drawn if drawing is not None]
+    """The named figures that have something to show, each for wide and for narrow screens."""
+    drawn = []
+    for name in names:
+        wide = FIGURES[name](answers, Paper(scripted))
+        narrow = FIGURES[name](answers, Paper(scripted, narrow=True)) if wide else None
+        if wide and narrow:
+            drawn.append(wide._replace(narrow=narrow.svg))
+    return drawn
 
 
-def task_deltas(answers: Answers, scripted: bool) -> Drawing | None:
+def task_deltas(answers: Answers, paper: Paper) -> Drawing | None:
     """Strict passes per task, treatment minus control (Figure 4)."""
     rows = sorted(
         answers("task_deltas").records(), key=lambda row: (-row["delta_rate"], row["task"])
@@ -45,22 +51,22 @@ def task_deltas(answers: Answers, scripted: bool) -> Drawing | None:
         return None
     named = len(rows) <= NAMED_BARS
     size = (9.0, 1.3 + 0.24 * len(rows)) if named else (9.0, 3.4)
-    with canvas(*size) as (figure, axes):
-        (_named_bars if named else _bare_bars)(axes, rows)
+    with canvas(paper, *size) as (figure, axes):
+        (_named_bars if named else _bare_bars)(axes, rows, paper)
         title = f"Pass rate per task, {rows[0]['treatment']} minus {rows[0]['control']}"
         read = (
             "One bar is one task: to the plus side the treatment passed more of its trials, to the "
             "minus side fewer. A dot is a tie."
         )
-        return finish(figure, "task_deltas", title, read, scripted=scripted)
+        return finish(figure, "task_deltas", title, read, paper)
 
 
-def _named_bars(axes: Any, rows: list[Row]) -> None:
+def _named_bars(axes: Any, rows: list[Row], paper: Paper) -> None:
     places = range(len(rows))
     values = [100 * row["delta_rate"] for row in rows]
     axes.barh(places, values, color=[_colour(value) for value in values], height=0.72)
     _ties(axes, [(0.0, place) for place, value in enumerate(values) if not value])
-    axes.set_yticks(places, [short_label(row["task"]) for row in rows])
+    axes.set_yticks(places, [short_label(row["task"], paper) for row in rows])
     axes.invert_yaxis()
     axes.axvline(0, color=TIE, linewidth=0.8)
     axes.set_xlabel("percentage points")
@@ -70,7 +76,7 @@ def _named_bars(axes: Any, rows: list[Row]) -> None:
     axes.set_xlim(-reach, reach)
 
 
-def _bare_bars(axes: Any, rows: list[Row]) -> None:
+def _bare_bars(axes: Any, rows: list[Row], _paper: Paper) -> None:
     values = [100 * row["delta_rate"] for row in rows]
     axes.bar(range(len(rows)), values, color=[_colour(value) for value in values], width=0.8)
     _ties(axes, [(place, 0.0) for place, value in enumerate(values) if not value])
@@ -91,7 +97,7 @@ def _colour(value: float) -> str:
     return TIE if not value else PLUS if value > 0 else MINUS
 
 
-def timing_bins(answers: Answers, scripted: bool) -> Drawing | None:
+def timing_bins(answers: Answers, paper: Paper) -> Drawing | None:
     """Where Skill-related steps fall along the run (Figure 5)."""
     rows = answers("timing_bins").records()
     if not any(row["skill_steps"] for row in rows):
@@ -103,17 +109,17 @@ def timing_bins(answers: Answers, scripted: bool) -> Drawing | None:
         "One column is a twentieth of the run. The colour is the number of Skill-related steps per "
         "trial, not a share: a darker row means more Skill use in all.",
         cells,
-        scripted=scripted,
+        paper,
     )
 
 
-def exposure_curve(answers: Answers, scripted: bool) -> Drawing | None:
+def exposure_curve(answers: Answers, paper: Paper) -> Drawing | None:
     """How the Skill's knowledge arrives (drawn where a knowledge map exists)."""
     rows = answers("exposure_curve").records()
     if not any(row["units_share"] for row in rows):
         return None
     colours = _series(answers, [row["condition"] for row in rows])
-    with canvas(9.0, 3.6) as (figure, axes):
+    with canvas(paper, 9.0, 3.6) as (figure, axes):
         for condition, colour in colours.items():
             _curve(axes, [row for row in rows if row["condition"] == condition], colour)
         axes.set_xlabel("share of the run that is over")
@@ -121,13 +127,16 @@ def exposure_curve(answers: Answers, scripted: bool) -> Drawing | None:
         axes.set_ylim(0, 104)
         axes.set_xlim(0, 1)
         axes.grid(linewidth=0.5)
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(colours))
+        if paper.narrow:
+            figure.legend(loc="outside lower left", ncols=2)
+        else:
+            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(colours))
         read = (
             "A line is the mean over trials of the knowledge units that have reached the agent; the "
             "band holds the middle half of the trials."
         )
         title = "How the Skill's knowledge reaches the agent"
-        return finish(figure, "exposure_curve", title, read, scripted=scripted)
+        return finish(figure, "exposure_curve", title, read, paper)
 
 
 def _curve(axes: Any, rows: list[Row], colour: str) -> None:
@@ -148,14 +157,14 @@ def _series(answers: Answers, conditions: Sequence[str]) -> dict[str, str]:
     return {name: fixed.get(name) or free[name] for name in dict.fromkeys(conditions)}
 
 
-def strata(answers: Answers, scripted: bool) -> Drawing | None:
+def strata(answers: Answers, paper: Paper) -> Drawing | None:
     """Uptake against outcome, one point per stratum (Figure 7)."""
     rows = [row for row in answers("strata").records() if _drawn(row)]
     rows = [row for row in rows if row["judge"] == rows[0]["judge"]]
     if len(rows) < 2:
         return None
-    with canvas(9.0, 4.8) as (figure, axes):
-        _points(axes, rows)
+    with canvas(paper, 9.0, 4.8) as (figure, axes):
+        _points(axes, rows, paper)
         axes.axhline(0, color=TIE, linewidth=0.8)
         axes.axvline(0, color=TIE, linewidth=0.8)
         axes.set_xlabel("change of yes events per trajectory")
@@ -168,20 +177,20 @@ def strata(answers: Answers, scripted: bool) -> Drawing | None:
             "chance: this shows where to look, not what causes what."
         )
         title = "Uptake and success by kind of task, treatment minus control"
-        return finish(figure, "strata", title, read, scripted=scripted)
+        return finish(figure, "strata", title, read, paper)
 
 
 def _drawn(row: Row) -> bool:
     return row["attribute"] in DRAWN_STRATA and row["delta_yes"] is not None
 
 
-def _points(axes: Any, rows: list[Row]) -> None:
+def _points(axes: Any, rows: list[Row], paper: Paper) -> None:
     places = [(row["delta_yes"], 100 * row["delta_pass"]) for row in rows]
     areas = [60.0 * row["tasks"] for row in rows]
     colours = [_colour(up) for _, up in places]
     axes.scatter(*zip(*places, strict=True), s=areas, c=colours, alpha=0.55, linewidth=0)
     axes.margins(0.2, 0.14)
-    labels = [f"{short_label(row['value'])} ({row['tasks']})" for row in rows]
+    labels = [f"{short_label(row['value'], paper)} ({row['tasks']})" for row in rows]
     for text, place, shift in dodge_labels(labels, places):
         axes.annotate(
             text, place, xytext=(7, 3 + 10.5 * shift), textcoords="offset points", fontsize=8
@@ -207,7 +216,7 @@ def dodge_labels(
     return placed
 
 
-def skill_timing(answers: Answers, scripted: bool) -> Drawing | None:
+def skill_timing(answers: Answers, paper: Paper) -> Drawing | None:
     """When in a run each skill is used, the most used skills first."""
     rows = answers("skill_timing").records()
     used = [row["skill"] for row in answers("skills_opened").records() if row["opened"]]
@@ -222,49 +231,49 @@ def skill_timing(answers: Answers, scripted: bool) -> Drawing | None:
         "One column is a twentieth of the run. The colour is the number of steps with a use of the "
         "skill, over all runs.",
         cells,
-        scripted=scripted,
+        paper,
     )
 
 
-def skills_opened(answers: Answers, scripted: bool) -> Drawing | None:
+def skills_opened(answers: Answers, paper: Paper) -> Drawing | None:
     """Runs that were offered a skill and runs that opened it."""
     from matplotlib.ticker import MaxNLocator
 
     rows = [row for row in answers("skills_opened").records() if row["opened"]][:NAMED_BARS]
     if not rows:
         return None
-    with canvas(9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
+    with canvas(paper, 9.0, 1.4 + 0.3 * len(rows)) as (figure, axes):
         places = range(len(rows))
         offered = [row["trajectories"] for row in rows]
         axes.barh(places, offered, color=TIE, alpha=0.35, height=0.72, label="offered or touched")
         axes.barh(places, [row["opened"] for row in rows], color=PLUS, height=0.4, label="opened")
-        axes.set_yticks(places, [short_label(row["skill"]) for row in rows])
+        axes.set_yticks(places, [short_label(row["skill"], paper) for row in rows])
         axes.invert_yaxis()
         axes.set_xlabel("runs")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figure.legend(loc="outside upper right", ncols=2)
+        figure.legend(loc="outside lower left" if paper.narrow else "outside upper right", ncols=2)
         read = "The pale bar is the runs that knew of the skill, the dark bar those that opened it."
         title = "Skills that agents opened"
-        return finish(figure, "skills_opened", title, read, scripted=scripted)
+        return finish(figure, "skills_opened", title, read, paper)
 
 
-def _heat_map(name: str, title: str, read: str, cells: Cells, *, scripted: bool) -> Drawing:
+def _heat_map(name: str, title: str, read: str, cells: Cells, paper: Paper) -> Drawing:
     """A heat map with one row per name and one column per twentieth of the run, clear to full."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     names = list(dict.fromkeys(row for row, _ in cells))
     grid = [[cells.get((row, place), 0.0) for place in range(BINS)] for row in names]
     ramp = LinearSegmentedColormap.from_list("ramp", [to_rgba(PLUS, 0.04), to_rgba(PLUS, 1.0)])
-    with canvas(9.0, 1.4 + 0.4 * len(names)) as (figure, axes):
+    with canvas(paper, 9.0, 1.4 + 0.4 * len(names)) as (figure, axes):
         mesh = axes.pcolormesh(grid, cmap=ramp, vmin=0, edgecolors="none", rasterized=False)
-        _heat_map_axes(axes, names)
+        _heat_map_axes(axes, [short_label(name, paper) for name in names])
         bar = figure.colorbar(mesh, ax=axes, pad=0.015, aspect=12)
         bar.outline.set_visible(False)
-        return finish(figure, name, title, read, scripted=scripted)
+        return finish(figure, name, title, read, paper)
 
 
 def _heat_map_axes(axes: Any, names: list[str]) -> None:
-    axes.set_yticks([place + 0.5 for place in range(len(names))], list(map(short_label, names)))
+    axes.set_yticks([place + 0.5 for place in range(len(names))], names)
     axes.invert_yaxis()
     axes.set_xticks([0, 5, 10, 15, 20], ["0", "¼", "½", "¾", "1"])
     axes.set_xlabel("part of the run")
@@ -273,7 +282,7 @@ def _heat_map_axes(axes: Any, names: list[str]) -> None:
         spine.set_visible(False)
 
 
-FIGURES: dict[str, Callable[[Answers, bool], Drawing | None]] = {
+FIGURES: dict[str, Callable[[Answers, Paper], Drawing | None]] = {
     "task_deltas": task_deltas,
     "timing_bins": timing_bins,
     "exposure_curve": exposure_curve,

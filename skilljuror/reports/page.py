@@ -1,7 +1,5 @@
 """HTML pages: the report with the CSV and SVG files beside it, and where units went."""
 
-import csv
-import io
 from importlib import metadata
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from skilljuror.files import write_atomic
+from skilljuror.queries.csv_text import csv_text
 from skilljuror.queries.run import QueryResult, catalog
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import SCRIPTED, Drawing
@@ -36,9 +35,8 @@ def write_page(answers: Answers, first: Headline, target: Path) -> Path:
     _clean(target)
     _write_tables(answers, views, target)
     if first.methods:
-        _write_csv(
-            target / "tables" / "headline.csv", QueryResult(METHOD_COLUMNS, list(first.methods))
-        )
+        methods = QueryResult(METHOD_COLUMNS, list(first.methods))
+        write_atomic(target / "tables" / "headline.csv", csv_text(methods))
     page = target / "report.html"
     write_atomic(page, _render(answers, first, views))
     return page
@@ -54,31 +52,15 @@ def _clean(target: Path) -> None:
 def _write_tables(answers: Answers, views: list[SectionView], target: Path) -> None:
     for view in views:
         for table in view.tables:
-            _write_csv(target / "tables" / f"{table.name}.csv", answer(answers, table.name))
+            path = target / "tables" / f"{table.name}.csv"
+            write_atomic(path, csv_text(answer(answers, table.name)))
         for figure in view.figures:
             _write_figure(answers, figure, target / "figures")
 
 
 def _write_figure(answers: Answers, figure: Drawing, folder: Path) -> None:
     write_atomic(folder / f"{figure.name}.svg", figure.svg)
-    _write_csv(folder / f"{figure.name}.csv", answers(figure.name))
-
-
-def _write_csv(path: Path, found: QueryResult) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows([_plain(value) for value in row] for row in found.rows)
-    write_atomic(path, text.getvalue())
-
-
-def _plain(value: Any) -> Any:
-    """A null is an empty field; text that a spreadsheet would run as a formula is quoted."""
-    if value is None:
-        return ""
-    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
-        return "'" + value
-    return value
+    write_atomic(folder / f"{figure.name}.csv", csv_text(answers(figure.name)))
 
 
 def _render(answers: Answers, first: Headline, views: list[SectionView]) -> str:
@@ -120,6 +102,6 @@ def write_differences(differences: Any, target: Path) -> None:
     write_atomic(target, template.render(title=title, found=differences, files=files))
 
 
-def _drawn(figure: Drawing) -> Markup:
+def _drawn(figure: Drawing, *, narrow: bool = False) -> Markup:
     """matplotlib has escaped every name in the picture."""
-    return Markup(figure.inline)
+    return Markup(figure.inline_narrow if narrow else figure.inline)

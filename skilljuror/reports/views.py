@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from skilljuror.queries.run import QueryResult, remarks_on
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import Drawing
 from skilljuror.reports.computed import COMPUTED, SOURCE, answer, documentation
@@ -51,6 +52,8 @@ class TableView:
     """How to read it."""
     empty: str
     """What to say where it has no rows."""
+    notes: tuple[str, ...]
+    """What is missing in its columns, and how to get it."""
     grain: str
     """What one row is."""
     columns: tuple[Column, ...]
@@ -106,6 +109,7 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
         question=about.question,
         read=about.read,
         empty=about.empty or NO_ROWS,
+        notes=_notes(panel.query, found, names),
         grain=about.grain,
         columns=tuple(
             Column(name, heading_of(name), about.definitions.get(name, ""), numeric[name])
@@ -120,6 +124,15 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
         source=SOURCE if panel.query in COMPUTED else "",
         sql=_body(about.sql),
     )
+
+
+def _notes(question: str, found: QueryResult, shown: list[str]) -> tuple[str, ...]:
+    """What is missing in columns that are shown, and how to get it."""
+    if question in COMPUTED or not found.rows:
+        return ()
+    places = [found.columns.index(name) for name in shown]
+    part = QueryResult(tuple(shown), [tuple(row[place] for place in places) for row in found.rows])
+    return tuple(remarks_on(question, part))
 
 
 def _body(sql: str) -> str:

@@ -6,20 +6,22 @@ from pathlib import Path
 
 import duckdb
 
-from skilljuror.errors import StoreError
+from skilljuror.errors import InUseError, StoreError
 from skilljuror.store import schema
-from skilljuror.store.reader import Reader, duckdb_interrupts_raised, no_room
+from skilljuror.store.limits import UNLIMITED, Limits
+from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_room
 from skilljuror.store.writer import Store
 
 _MAGIC = slice(8, 12)
-_LOCKED: dict[str, str | bool | int | float | list[str]] = {
+Config = dict[str, str | bool | int | float | list[str]]
+_LOCKED: Config = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "lock_configuration": "true",
 }
 """No other file, no extension, no network, and no statement that could allow them again."""
-_READ_ONLY = {**_LOCKED, "threads": 1}
+_READ_ONLY: Config = {**_LOCKED, "threads": 1}
 """One thread adds numbers in one order, so that an answer is the same to the last digit."""
 
 
@@ -37,7 +39,7 @@ def open_write(path: Path) -> Iterator[Store]:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(path, f"cannot be made ({error.strerror})") from error
-    with _connected(path, read_only=False) as connection, duckdb_errors_translated(path):
+    with _connected(path, _LOCKED) as connection, duckdb_errors_translated(path):
         if schema.is_empty(connection):
             schema.create(connection)
         elif not schema.is_ours(connection):
@@ -47,19 +49,20 @@ def open_write(path: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def open_read(path: Path) -> Iterator[Reader]:
+def open_read(path: Path, limits: Limits = UNLIMITED) -> Iterator[Reader]:
     """A read-only, locked view of the database at `path`: it can neither write nor reach
-    another file, whatever SQL it is given.
+    another file, nor lift its limits, whatever SQL it is given.
 
-    Raises StoreError when the file is missing, foreign, damaged, of another version or in use.
+    Raises StoreError when the file is missing, foreign, damaged or of another version, and
+    InUseError when another process writes it.
     """
     if not path.exists():
         raise StoreError(f"there is no database at {str(path)!r}: run `skilljuror ingest` first")
-    with _connected(path, read_only=True) as connection:
+    with _connected(path, _reading(limits), read_only=True) as connection:
         with duckdb_errors_translated(path):
             if not schema.is_ours(connection):
                 raise _other_version(path)
-        yield Reader(connection, path)
+        yield Reader(connection, path, limits)
 
 
 def is_current(path: Path) -> bool:
@@ -68,7 +71,7 @@ def is_current(path: Path) -> bool:
     Raises StoreError when it is in use or may not be opened.
     """
     try:
-        with _connected(path, read_only=False) as connection, duckdb_errors_translated(path):
+        with _connected(path, _LOCKED) as connection, duckdb_errors_translated(path):
             return schema.is_ours(connection)
     except _NotADatabase:
         return False
@@ -86,19 +89,26 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _connected(path: Path, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = _connect(path, read_only=read_only)
+def _connected(
+    path: Path, config: Config, *, read_only: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = _connect(path, config, read_only=read_only)
     try:
         yield connection
     finally:
-        connection.close()
+        close(connection)
 
 
-def _connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _reading(limits: Limits) -> Config:
+    if limits.memory is None:
+        return _READ_ONLY
+    return {**_READ_ONLY, "memory_limit": f"{limits.memory}B", "temp_directory": ""}
+
+
+def _connect(path: Path, config: Config, *, read_only: bool) -> duckdb.DuckDBPyConnection:
     if path.exists() and not _looks_like_duckdb(path):
         raise _unusable(path, "is not a DuckDB database")
     try:
-        config = _READ_ONLY if read_only else _LOCKED
         return duckdb.connect(str(path), read_only=read_only, config=config)
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error
@@ -124,8 +134,8 @@ def _looks_like_duckdb(path: Path) -> bool:
         raise _denied(path, error.strerror or str(error)) from error
 
 
-def _busy(path: Path, who: str) -> StoreError:
-    return StoreError(
+def _busy(path: Path, who: str) -> InUseError:
+    return InUseError(
         f"the database {str(path)!r} is in use by {who}: wait for it to end, then try again",
         file=str(path),
     )

@@ -1,14 +1,16 @@
 """Reading: rows, Arrow tables and Parquet files from a locked connection."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import duckdb
 
 from skilljuror.errors import QueryError, StoreError
+from skilljuror.store.limits import UNLIMITED, Limits, held_memory
 
 if TYPE_CHECKING:  # pyarrow loads numpy: only who asks for Arrow waits for it
     import pyarrow as pa
@@ -26,6 +28,10 @@ _NO_ROOM = {
 """What DuckDB says when disk or memory is full, and how it is told."""
 _POLL_SECONDS = 0.05
 """Seconds between two attempts to interrupt a query."""
+_ROWS_AT_ONCE = 10_000
+"""Rows fetched between two looks at the memory that they take."""
+_GRACE_SECONDS = 2.0
+"""Seconds until a query that no interrupt reaches, inside one long function, is left to itself."""
 
 
 class QueryResult(NamedTuple):
@@ -45,17 +51,23 @@ class Reader:
     """A locked view of one database. Everything is fetched at once: DuckDB keeps a
     connection busy while a result is half read."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, path: Path, limits: Limits = UNLIMITED
+    ) -> None:
         self._connection = connection
         self.path = path
         """The database file."""
+        self.limits = limits
+        """Limits of every question."""
 
     def rows(self, sql: str, params: Params = None) -> QueryResult:
         """Run one statement with bound parameters. Raises QueryError, and StoreError for damage."""
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
             answer = _run_interruptibly(
-                cursor, lambda: cursor.execute(sql, _parameters(params)).fetchall()
+                cursor,
+                lambda: _fetched(cursor.execute(sql, _parameters(params)), self.limits),
+                self.limits,
             )
             columns = tuple(column[0] for column in _description(cursor))
             return QueryResult(columns, answer)
@@ -65,7 +77,9 @@ class Reader:
         with self._cursor() as cursor:
             _one_statement(cursor, sql)
             return _run_interruptibly(
-                cursor, lambda: _table(cursor.sql(sql, params=_parameters(params)))
+                cursor,
+                lambda: _table(cursor.sql(sql, params=_parameters(params))),
+                self.limits,
             )
 
     def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
@@ -86,12 +100,20 @@ class Reader:
         try:
             with duckdb_interrupts_raised():
                 yield cursor
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise self.limits.too_big() from error
         except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException) as error:
             raise _unreadable(self.path, error) from error
         except duckdb.Error as error:
             raise QueryError(_one_line(error)) from error
         finally:
-            cursor.close()
+            close(cursor)
+
+
+def close(connection: duckdb.DuckDBPyConnection) -> None:
+    """Close a connection, unless a query that no interrupt reached is still on it."""
+    with suppress(duckdb.ResourceInUseException):
+        connection.close()
 
 
 @contextmanager
@@ -105,30 +127,39 @@ def duckdb_interrupts_raised() -> Iterator[None]:
         raise
 
 
-def _run_interruptibly(cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer]) -> Answer:
+def _run_interruptibly(
+    cursor: duckdb.DuckDBPyConnection, work: Callable[[], Answer], limits: Limits = UNLIMITED
+) -> Answer:
     """The answer of `work`, a query on `cursor` that a thread of its own waits for.
 
     A Ctrl-C stops it at once, also one that comes before the query has begun, which DuckDB would
-    forget. Raises what `work` raises.
+    forget. Raises what `work` raises, and QueryError when its time is over.
     """
     call = _BackgroundCall(work)
     try:
         call.start()
-        call.join()
-    except KeyboardInterrupt:
-        while not call.ended.wait(_POLL_SECONDS) and call.started:
-            cursor.interrupt()
+        if not call.ended.wait(limits.seconds):
+            raise limits.too_slow()
+    except (KeyboardInterrupt, QueryError):
+        _interrupt(cursor, call)
         raise
+    call.join()
     if call.error is not None:
         raise call.error
     return call.answer[0]
+
+
+def _interrupt(cursor: duckdb.DuckDBPyConnection, call: "_BackgroundCall[Any]") -> None:
+    until = monotonic() + _GRACE_SECONDS
+    while call.started and not call.ended.wait(_POLL_SECONDS) and monotonic() < until:
+        cursor.interrupt()
 
 
 class _BackgroundCall(Thread, Generic[Answer]):
     """Calls a function in a thread of its own and keeps its answer or its error."""
 
     def __init__(self, work: Callable[[], Answer]) -> None:
-        super().__init__(daemon=True)
+        super().__init__(daemon=True, name="answer")
         self.work = work
         self.started = False
         self.ended = Event()
@@ -144,6 +175,20 @@ class _BackgroundCall(Thread, Generic[Answer]):
             self.error = error
         finally:
             self.ended.set()
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection, limits: Limits) -> list[tuple[Any, ...]]:
+    """All rows. Raises MemoryError when they take more than their limit: DuckDB counts only what
+    it needs itself."""
+    if limits.memory is None:
+        return cursor.fetchall()
+    most = held_memory() + limits.memory
+    rows: list[tuple[Any, ...]] = []
+    while some := cursor.fetchmany(_ROWS_AT_ONCE):
+        rows += some
+        if held_memory() > most:
+            raise MemoryError
+    return rows
 
 
 def _one_statement(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:

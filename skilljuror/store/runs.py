@@ -16,9 +16,6 @@ from skilljuror.store.tables import Columns, Row, Table
 RunColumns = dict[str, Columns]
 """Table -> its columns, of all runs of a batch."""
 
-_EVENT_ONLY = frozenset({"shown_bytes"})
-"""Fields of an event that the database does not keep."""
-
 RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
     (
         tables.TRAJECTORIES,
@@ -30,7 +27,7 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
         tables.EVENTS,
         (
             "event",
-            *(name for name in ResourceEvent.__struct_fields__ if name not in _EVENT_ONLY),
+            *ResourceEvent.__struct_fields__,
             "counted",
         ),
     ),

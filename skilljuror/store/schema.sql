@@ -291,7 +291,8 @@ CREATE TABLE events (
     bundled BOOLEAN NOT NULL,  -- True for a skill that belongs to the agent itself.
     counted BOOLEAN NOT NULL,  -- Whether it is a use at all: any kind but edit, write and mention.
     quote VARCHAR NOT NULL,  -- A short piece of the evidence.
-    note VARCHAR NOT NULL  -- Free text.
+    note VARCHAR NOT NULL,  -- Free text.
+    shown_bytes BIGINT  -- Bytes of the resource's text that were shown; null when not known.
 );
 
 -- One row per knowledge unit that reached a context, the first time it did.

@@ -100,6 +100,7 @@ def test_ingest_again_holds_what_the_folder_holds_now(done, tmp_path):
     assert counts(study, "sources", "measures")[0] == 1
 
 
+IN_USE = 75
 HOLD = """
 import sys
 from pathlib import Path
@@ -120,7 +121,8 @@ def test_a_database_that_another_process_reads_is_not_judged_in_vain(done):
         assert holder.stdin is not None
         assert holder.stdout.readline() == b"open\n"
         for words in (("judge", "my out"), ("ingest", "--study", "my out")):
-            assert "in use by another process" in complaint(call(*words, cwd=done[0]))
+            told = complaint(call(*words, cwd=done[0]), status=IN_USE)
+            assert "in use by another process" in told
         assert call("query", "my out", "trials", cwd=done[0]).returncode == 0
         holder.stdin.close()
     assert call("judge", "my out", cwd=done[0]).returncode == 0

@@ -141,6 +141,14 @@ def test_a_long_line_is_clipped_around_the_sign(line, sign):
     assert any(hint in short for hint in ("load_quarterly", "fold", "34,648", "limits.md"))
 
 
+def test_a_quote_begins_with_a_word():
+    words = " ".join(f"word{number}ending" for number in range(90))
+    short = clip(words, "word70ending")
+    assert "word70ending" in short
+    assert short.startswith("word")
+    assert not clip("x" * 900, "x").startswith(" ")
+
+
 ALL_VERDICTS = """
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_cases import CASES, CaseBuilder

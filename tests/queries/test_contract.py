@@ -1,11 +1,14 @@
 """Every question: its file says what it returns, and it runs where there is nothing to return."""
 
+import re
+
 import pytest
 
 from skilljuror.errors import QueryError
 from skilljuror.queries.catalog import read_query
-from skilljuror.queries.run import FOLDER, catalog, frame, query, run
+from skilljuror.queries.run import FOLDER, catalog, frame, query, remarks_on, run
 from skilljuror.store import open_read, open_write
+from tests.support import fabricated_records as fake
 from tests.support.fabricated_studies import small_study
 
 NAMES = [entry.name for entry in catalog()]
@@ -86,3 +89,61 @@ def test_a_file_without_a_head_is_named(tmp_path):
 def test_every_file_has_a_plain_name():
     assert sorted(path.stem for path in FOLDER.glob("*.sql")) == NAMES
     assert all(name == name.lower() for name in NAMES)
+
+
+def test_no_question_is_silent_on_logs_as_they_were_found(tmp_path):
+    """Whoever asks a question of studies there is told what it needs, and which question fits."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        fake.put(store, [fake.run("a", events=[fake.event("a")])])
+    silent = [name for name in NAMES if not run(path, name).rows and not query(name).empty]
+    assert silent == []
+    (told,) = remarks_on("outcomes", run(path, "outcomes"))
+    assert "`skilljuror query STUDY observed_outcomes`" in told
+
+
+def test_questions_that_are_recommended_exist():
+    texts = [text for entry in catalog() for text in (entry.empty, *entry.nulls.values())]
+    named = [name for text in texts for name in re.findall(r"query STUDY (\w+)", text)]
+    assert named
+    assert set(named) <= set(NAMES)
+
+
+def test_a_column_without_any_value_says_why_and_how_to_get_it(small):
+    """The small study counted no tokens; its shares in bytes are there."""
+    found = run(small, "process")
+    assert {row["skill_token_share"] for row in found.records()} == {None}
+    (told,) = remarks_on("process", found)
+    assert told.startswith("skill_token_share is empty: no tokens were counted.")
+    assert "`skilljuror ingest --count-tokens --study STUDY`" in told
+    assert remarks_on("SELECT NULL AS skill_token_share", found) == []
+
+
+def test_columns_that_may_be_empty_exist():
+    assert all(set(entry.nulls) <= set(entry.columns) for entry in catalog())
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "value", "said"),
+    [
+        ("measure_by_task", "metric", "agent_step", r"did you mean 'agent_steps'\?.*fanout"),
+        (
+            "measure_by_task",
+            "metric",
+            "nonsense",
+            r"'nonsense' is not in this study; it has .*fanout",
+        ),
+        ("task_deltas", "treatment", "pdd", r"did you mean 'pd'\? it has no-skill, baseline, pd"),
+        ("uptake", "judge", "nobody", "it has tracing-1"),
+        ("trials", "task", "gamma", "it has alpha, beta"),
+    ],
+)
+def test_a_name_that_is_not_there_lists_those_that_are(small, name, param, value, said):
+    with pytest.raises(QueryError, match=said):
+        run(small, name, **{param: value})
+
+
+def test_where_there_is_nothing_to_name_the_answer_is_empty_and_says_why(empty):
+    found = run(empty, "measure_by_task", metric="nonsense")
+    assert found.rows == []
+    assert remarks_on("measure_by_task", found)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skilljuror.reports.canvas import LABEL, short_label
+from skilljuror.reports.canvas import LABEL, NARROW_LABEL, Paper, short_label
 from skilljuror.reports.figures import dodge_labels
 from skilljuror.reports.formatting import DASH, LONGEST, format_points, format_value, heading_of
 
@@ -58,8 +58,9 @@ def test_headings_are_words():
 
 @given(st.text())
 def test_labels_are_one_printable_line(name):
-    assert short_label(name).isprintable()
-    assert len(short_label(name)) <= LABEL
+    for paper, most in ((Paper(scripted=False), LABEL), (Paper(False, narrow=True), NARROW_LABEL)):
+        assert short_label(name, paper).isprintable()
+        assert len(short_label(name, paper)) <= most
 
 
 @given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-50, 50)), min_size=2, max_size=7))

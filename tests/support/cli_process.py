@@ -1,6 +1,7 @@
 """The command line as a process of its own, as a user meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,8 +23,10 @@ Never round below 0.01.
 
 
 def call(*words: Any, cwd: Path | None = None, under: Sequence[str] = (), **more: Any) -> Any:
-    """A finished `skilljuror WORDS…`; `under` are the words of a command that runs it."""
+    """A finished `skilljuror WORDS…`; `under` are the words of a command that runs it. Its environment
+    says no width: readline, which pytest loads, puts COLUMNS where children but not os.environ have it."""
     command = [*under, sys.executable, "-m", "skilljuror", *map(str, words)]
+    more.setdefault("env", dict(os.environ))
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False, **more
     )

@@ -156,7 +156,7 @@ def _in_one_file(
 ) -> ReadEvidence | None:
     """A search in one file prints no path: all of an output of its own, or what its text proves."""
     lines = analysed.segments(output, run.line_index).get(search.order)
-    match = run.line_index.match(search.key, output.text_lines)
+    match = output.match(search.key, run.line_index)
     if lines is None:
         if match is None:
             unknown = search.key not in run.line_index.files

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from skilljuror.work import charge
+
 ResourceKey = tuple[str, str]
 """Skill and path of a resource."""
 LineRanges = tuple[tuple[int, int], ...]
@@ -21,6 +23,9 @@ DISTINCTIVE = 12
 """Characters of a stripped line from which on it can start a match."""
 RARE = 4
 """Places at which a line may stand and still start a match."""
+MOST_OVERLAPS = 32
+"""Pieces of a file to which a line of a text may belong before no further one starts on it: where a
+file repeats one line, every line of the output could be each of them."""
 _NUMBER_MARKS = frozenset("0123456789<>")
 """First characters of a line that a tool has numbered or marked."""
 _NUMBER_STARTS = frozenset("0123456789<>L \t")
@@ -153,6 +158,7 @@ class LineIndex(Struct):
 
     def matches(self, text: TextLines) -> dict[ResourceKey, ContentMatch]:
         """What a text's lines show of any resource."""
+        charge(len(text.bare))
         hits: dict[ResourceKey, list[tuple[int, int]]] = {}
         places = self.places
         for at, line in _candidates(text.bare, places):
@@ -168,6 +174,7 @@ class LineIndex(Struct):
         file = self.files.get(key)
         if file is None:
             return None
+        charge(len(text.bare))
         hits = [
             (at, number)
             for at, line in enumerate(text.bare)
@@ -237,12 +244,20 @@ def _runs(hits: list[tuple[int, int]], lines: Sequence[str], text: TextLines) ->
     runs: list[_MatchedRun] = []
     done: dict[int, int] = {}
     """offset between text and file -> line of the text up to which that run reaches."""
+    reaches: list[int] = []
+    """Last lines of the runs that may cover the hits to come."""
     for at, number in hits:
         if done.get(at - number, -1) >= at:
             continue
+        if len(reaches) >= MOST_OVERLAPS:
+            reaches = [end for end in reaches if end >= at]
+            if len(reaches) >= MOST_OVERLAPS:
+                continue
         run = _grown(at, number, lines, text)
         done[at - number] = run.at + run.end - run.start
+        reaches.append(done[at - number])
         runs.append(run)
+    charge(sum(run.end - run.start for run in runs))
     runs.sort(key=lambda run: (run.start - run.end, run.at, run.start))
     size = len(text.bare)
     taken = bytearray(size)

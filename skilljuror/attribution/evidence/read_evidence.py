@@ -26,6 +26,7 @@ from skilljuror.attribution.evidence.line_index import (
     IndexedFile,
     LineIndex,
     LineRanges,
+    ResourceKey,
     TextLines,
     utf8_size,
 )
@@ -105,6 +106,7 @@ class CallOutput:
             self.text = screen_output(self.text, command)
         self._head = result.text[:600] if result is not None else ""
         self.ok = call_succeeded(result)
+        self._matches: dict[ResourceKey, ContentMatch | None] = {}
         self.answered = result is not None
         self.refused = result is not None and result.exit_code is None and result.ok is False
         """The command was not run at all, or nobody knows how it ended: the text is a message."""
@@ -124,6 +126,14 @@ class CallOutput:
         """Whether the harness says that it left out a part."""
         text = f"{self._head}\n{self.text}".lower()
         return any(word in text for word in _CUT_WORDS) and bool(_CUT_NOTICE.search(text))
+
+    def match(self, key: ResourceKey, line_index: LineIndex) -> ContentMatch | None:
+        """What the text shows of a resource; a command may name the same one many times."""
+        if key not in line_index.files:
+            return None
+        if key not in self._matches:
+            self._matches[key] = line_index.match(key, self.text_lines)
+        return self._matches[key]
 
     def error_for(self, path: str) -> str | None:
         """The line that says a path could not be opened."""
@@ -147,7 +157,7 @@ def evidence_of_read(
     if error:
         return ReadEvidence("none", None, ok=False, note=error)
     file = line_index.files.get(resolved.key)
-    match = line_index.match(resolved.key, output.text_lines)
+    match = output.match(resolved.key, line_index)
     if file and match and (match.distinctive or match.lines >= min(2, file.filled)):
         evidence = _by_content(access, match, output, file)
         return evidence if segment is None else _widened(evidence, access.selection, len(segment))
@@ -297,7 +307,7 @@ def evidence_of_tool_read(
         if not result.ok:
             return ReadEvidence("none", None, ok=None, note="the log says nothing of the result")
         return ReadEvidence("full" if asked.whole else "partial", None, ok=True, note=_NO_TEXT)
-    match = line_index.match(resolved.key, output.text_lines)
+    match = output.match(resolved.key, line_index)
     lines: LineRanges | None
     if result.first_line is not None:
         exposed, lines = _numbered(result, len(output.lines), asked)

@@ -5,9 +5,18 @@ cat "$f"; done` name none; their output does.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
-from skilljuror.attribution.paths import absolute, folder_of, glob_match, is_glob, join
+from skilljuror.attribution.paths import (
+    absolute,
+    folder_of,
+    glob_fits,
+    glob_match,
+    is_glob,
+    join,
+)
+from skilljuror.work import charge
 
 _HEADING = re.compile(
     r"[ \t]*(?:[#=*>+~_-]{1,12}|file|path)?:?[ \t]*(?P<path>[\w@./~+-]{2,300}\.\w{1,10})[ \t]*[#=*<+~_:-]{0,12}[ \t]*\Z",
@@ -26,24 +35,42 @@ _FOLDERS_UP = 4
 
 def paths_in_headings(pattern: str, output: str) -> Iterator[str]:
     """Paths that fit a glob and that a heading in the output names."""
-    fixed = _fixed_part(pattern)
-    for line in output[:_LONGEST_OUTPUT].splitlines():
-        heading = _HEADING.match(line) if "." in line and len(line) <= _LONGEST_HEADING else None
-        path = _fitting(pattern, fixed, heading["path"]) if heading else None
+    fixed, fits = _fixed_part(pattern), glob_fits(pattern)
+    headings = _headings(output)
+    charge(_FOLDERS_UP * len(headings))
+    for heading in headings:
+        path = _fitting(fits, fixed, heading)
         if path is not None:
             yield path
 
 
+@lru_cache(maxsize=1)
+def _headings(output: str) -> tuple[str, ...]:
+    """The paths in headings of an output; a command may hold many globs."""
+    lines = output[:_LONGEST_OUTPUT].splitlines()
+    found = [
+        _HEADING.match(line) for line in lines if "." in line and len(line) <= _LONGEST_HEADING
+    ]
+    return tuple([heading["path"] for heading in found if heading])
+
+
 def paths_by_front_matter(pattern: str, output: str) -> Iterator[str]:
     """Places of a SKILL.md that fit a glob, where the output shows the front matter of one."""
-    text = output[:_LONGEST_OUTPUT]
-    names = _FRONT_MATTER.findall(text) if "\nname:" in text else []
+    names = _front_matter_names(output)
+    charge(len(names))
     fixed = _fixed_part(pattern)
-    for name in dict.fromkeys(["", *names] if names else []):
+    for name in ("", *names) if names else ():
         folder = join(fixed, name.rpartition(":")[2]) if name else fixed
         path = join(folder, "SKILL.md")
         if glob_match(pattern, path):
             yield path
+
+
+@lru_cache(maxsize=1)
+def _front_matter_names(output: str) -> tuple[str, ...]:
+    """The names in the front matters of an output, each once."""
+    text = output[:_LONGEST_OUTPUT]
+    return tuple(dict.fromkeys(_FRONT_MATTER.findall(text) if "\nname:" in text else []))
 
 
 def _fixed_part(pattern: str) -> str:
@@ -53,14 +80,14 @@ def _fixed_part(pattern: str) -> str:
     return "/".join(parts[:at])
 
 
-def _fitting(pattern: str, fixed: str, path: str) -> str | None:
+def _fitting(fits: Callable[[str], object], fixed: str, path: str) -> str | None:
     """The path of a heading, as seen from the fixed part of a glob or a folder above it."""
     if absolute(path):
-        return path if glob_match(pattern, path) else None
+        return path if fits(path) else None
     folder = fixed
     for _ in range(_FOLDERS_UP):
         full = join(folder, path)
-        if glob_match(pattern, full):
+        if fits(full):
             return full
         folder = folder_of(folder)
         if not folder:

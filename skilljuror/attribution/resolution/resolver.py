@@ -25,12 +25,16 @@ from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
 from skilljuror.models.trajectory import ToolCall
+from skilljuror.work import charge
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
                    "relative_path")  # fmt: skip
 MAX_COMMAND = 300_000
 """Characters of a command that are read."""
+MOST_ACCESSES = 256
+"""Accesses of one call that are followed, and resources that they may mean: the longest real calls
+have some twenty."""
 _LONGEST_PATH = 1000
 _NO_RESOURCE = re.compile(r"(?:^|/)(?:\.?venv|node_modules|__pycache__|\.git)(?:/|$)")
 """What tools put into a bundle."""
@@ -68,6 +72,8 @@ class AccessResolver(Struct):
     last_glob: tuple[str, str, tuple[str, ...]] = ("", "", ())
     """The glob and the output that were matched last, and what fitted: a command may hold the same
     glob many times."""
+    cut: set[int] = field(default_factory=set)
+    """Raw lines of the calls of which not all accesses were followed."""
 
     def resolve_call(
         self, call: ToolCall, agent: str, output: str
@@ -76,12 +82,18 @@ class AccessResolver(Struct):
         accesses = self._accesses(call, agent)
         if "Shell cwd was reset to" in output[-500:]:
             self.shell_folders.pop(agent, None)
-        return self.resolve(accesses, output), accesses
+        if len(accesses) > MOST_ACCESSES:
+            self.cut.add(call.line)
+            accesses = accesses[:MOST_ACCESSES]
+        return self.resolve(accesses, output, call.line), accesses
 
-    def resolve(self, accesses: list[Access], output: str) -> list[ResolvedAccess]:
-        """The accesses of a call that are resources; what they write and copy is remembered."""
+    def resolve(self, accesses: list[Access], output: str, line: int) -> list[ResolvedAccess]:
+        """The accesses of a call that are resources; what they write and copy is remembered. `line`
+        is the call's raw line."""
         resolved: list[ResolvedAccess] = []
         for access in accesses:
+            if len(resolved) > MOST_ACCESSES:
+                break
             for location in self._locations(access, output):
                 listing = location.folder and access.kind == "read"
                 used = replace(access, kind="list") if listing else access
@@ -91,7 +103,9 @@ class AccessResolver(Struct):
             elif access.kind in {"write", "edit"}:
                 self._remember(access)
                 resolved.extend(self._mentions(access, len(resolved)))
-        return resolved
+        if len(resolved) > MOST_ACCESSES:
+            self.cut.add(line)
+        return resolved[:MOST_ACCESSES]
 
     # From a call to its accesses.
 
@@ -150,6 +164,7 @@ class AccessResolver(Struct):
         """Whether a text may name a resource, a copy, or a script that touches one."""
         if self.catalog.named_in(text) or (folder and self._is_inside(folder)):
             return True
+        charge(len(self.copies.originals) + len(self.scripts))
         if any(name in text for name in self.copies.names()):
             return True
         return any(name_of(path) in text for path in self.scripts)
@@ -209,6 +224,7 @@ class AccessResolver(Struct):
         path = access.path
         if not path or len(path) > _LONGEST_PATH or "\n" in path:
             return []
+        charge(1)
         if "\0" in path:
             end = path.rpartition("\0")[2].strip("/")
             location = self.catalog.locate(end) or self.catalog.by_suffix(end)
@@ -313,7 +329,11 @@ class AccessResolver(Struct):
             self.copies.add(access.path, access.source, self.cwd)
         if access.written and self.catalog.named_in(access.written):
             touched = self._accesses_of_script(access.written[:MAX_COMMAND], access.path)
-            places = [(inner, place) for inner in touched for place in self._locations(inner, "")]
+            places = [
+                (inner, place)
+                for inner in touched[:MOST_ACCESSES]
+                for place in self._locations(inner, "")
+            ][:MOST_ACCESSES]
             if places:
                 self.scripts[access.path] = [
                     ResolvedAccess(inner, place, order)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from skilljuror.attribution.paths import absolute, join, name_of
 from skilljuror.attribution.resolution.skill_catalog import SkillCatalog
+from skilljuror.work import charge
 
 _LINK = re.compile(r"(?<![\w/.:-])((?:[\w.-]{1,60}/){0,3}[\w.-]{1,80}\.[A-Za-z]\w{0,5})(?![\w/])")
 _FILE = re.compile(r"[\w@+./~-]*[\w@+-]\.\w{1,12}\Z")
@@ -30,7 +31,9 @@ def learn_listed_names(output: str, folder: str, catalog: SkillCatalog) -> None:
 def _listed(output: str, folder: str) -> Iterator[str]:
     """The paths in a listing; a line `sub:` begins that of another folder."""
     base = folder
-    for line in output.splitlines()[:_MOST_LINES]:
+    lines = output.splitlines()[:_MOST_LINES]
+    charge(len(lines))
+    for line in lines:
         entry = line.strip()
         if entry.endswith(":") and "/" in entry:
             base = join(folder, entry[:-1])

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
 from skilljuror.models.resource_class import is_root
+from skilljuror.work import charge
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
@@ -68,6 +69,8 @@ class SkillCatalog(Struct):
     """Bare names of the agent's own skills."""
     resources: dict[str, dict[str, str]] = field(default_factory=dict)
     """Bare name -> lower-case path -> path."""
+    inner_folders: dict[str, set[str]] = field(default_factory=dict)
+    """Bare name -> folders of these paths, in lower case."""
     mentioned: dict[str, dict[str, None]] = field(default_factory=dict)
     """Bare name -> paths that a listing or a text named and nobody has opened yet."""
 
@@ -89,7 +92,13 @@ class SkillCatalog(Struct):
 
     def add_resource(self, skill: str, path: str) -> None:
         """Add a file of a skill."""
-        self.resources.setdefault(bare_skill_name(skill), {}).setdefault(path.lower(), path)
+        bare, lower = bare_skill_name(skill), path.lower()
+        self.resources.setdefault(bare, {}).setdefault(lower, path)
+        folders = self.inner_folders.setdefault(bare, set())
+        folder = lower.rpartition("/")[0]
+        while folder and folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
 
     def add_folder(self, path: str, location: ResourceLocation) -> None:
         """Learn from a path and what it means where its skill lies."""
@@ -117,6 +126,7 @@ class SkillCatalog(Struct):
     def locate(self, path: str) -> ResourceLocation | None:
         """What a path means; None for a path outside every skill."""
         path = normalised(path)
+        charge(1 + len(self.roots))
         folder = self._skill_folder(path)
         if folder is not None:
             skill = self.folders[folder]
@@ -164,11 +174,10 @@ class SkillCatalog(Struct):
 
     def _is_folder(self, bare: str, resource: str) -> bool:
         """Whether a path names a folder: others lie under it, or it is a usual one without an ending."""
-        paths = self.resources.get(bare, {})
-        if resource.lower() in paths:
+        lower = resource.lower()
+        if lower in self.resources.get(bare, {}):
             return False
-        start = resource.lower() + "/"
-        return any(path.startswith(start) for path in paths) or resource in BUNDLE_FOLDERS
+        return lower in self.inner_folders.get(bare, ()) or resource in BUNDLE_FOLDERS
 
     def by_suffix(self, end: str) -> ResourceLocation | None:
         """The only resource whose path ends so; at least a folder and a name are asked for. A path
@@ -178,6 +187,7 @@ class SkillCatalog(Struct):
         _, below, rest = f"/{end}".partition("/skills/")
         if below and rest.partition("/")[0] in self.names:
             return self._under_root(rest, "")
+        charge(sum(map(len, self.resources.values())) + sum(map(len, self.mentioned.values())))
         found = [
             (bare, path)
             for bare in {**self.resources, **self.mentioned}
@@ -204,6 +214,7 @@ class SkillCatalog(Struct):
         for folder, skill in self.folders.items():
             bare = bare_skill_name(skill)
             known = self.resources.get(bare, {})
+            charge(1 + len(known) + len(self.mentioned.get(bare, ())))
             for path in known.values():
                 yield folder, skill, path
             for path in self.mentioned.get(bare, {}):
@@ -212,4 +223,7 @@ class SkillCatalog(Struct):
 
     def named_in(self, text: str) -> bool:
         """Whether a text holds anything that a path to a skill must hold."""
-        return contains_any(text, _PATH_SIGNS) or contains_any(text, self.folder_names)
+        if contains_any(text, _PATH_SIGNS):
+            return True
+        charge(len(self.folder_names))
+        return contains_any(text, self.folder_names)

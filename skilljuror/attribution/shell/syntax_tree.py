@@ -15,8 +15,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser
 
+from skilljuror.work import charge
+
 MOST_OPERATORS = 4000
 """Operators of a text that are read: the parser takes quadratic time for long chains of them."""
+MOST_STEPS = 400
+"""Hundreds of operations of the parser that a text may take, what it holds after them is not read: on
+text that is no shell it takes quadratic time. A here-document is one operation, however long."""
+_MOST_STEPS_TO_MEND = 200
+"""Hundreds of operations up to which a broken text is closed and parsed again."""
+_SHORT = 4096
+"""Bytes of a text whose operations need not be counted."""
+_CHUNK = 1 << 12
 DEEPEST = 32
 """Groups, substitutions and quotes inside each other that are followed."""
 
@@ -170,9 +180,8 @@ def _parser() -> Parser:
 def _parsed(text: str) -> tuple[bytes, Node]:
     """The bytes that were read, and their tree. A quote or here-document that is left open is closed,
     and `<<word;` is written `<<word ;`, as the grammar wants it."""
-    source = text.encode(errors="replace")
-    root = _parser().parse(source).root_node
-    if root.has_error:
+    source, root, steps = _counted(text.encode(errors="replace"))
+    if root.has_error and steps <= _MOST_STEPS_TO_MEND:
         text = _DELIMITER.sub(r"\g<0> ", text).removesuffix("\n")
         for closing in ("'", '"', *(f"\n{name}\n" for name in _DELIMITER.findall(text)[-1:]), ""):
             source = (text + closing).encode(errors="replace")
@@ -180,6 +189,30 @@ def _parsed(text: str) -> tuple[bytes, Node]:
             if not root.has_error:
                 break
     return source, root
+
+
+def _counted(source: bytes) -> tuple[bytes, Node, int]:
+    """The bytes that were read, their tree, and the hundreds of operations that it took."""
+    steps = end = 0
+
+    def stop(offset: int, _: bool) -> bool:
+        nonlocal steps, end
+        steps, end = steps + 1, offset
+        return steps > MOST_STEPS
+
+    def chunk(offset: int, _: object) -> bytes:
+        return source[offset : offset + _CHUNK]
+
+    if len(source) <= _SHORT:
+        return source, _parser().parse(source).root_node, 0
+    try:
+        root = _parser().parse(chunk, progress_callback=stop).root_node
+    except ValueError:  # it was stopped
+        _parser().reset()
+        source = source[:end]
+        root = _parser().parse(source).root_node
+    charge(10 * steps * steps)
+    return source, root, steps
 
 
 class _TreeReader(Struct):
@@ -234,7 +267,8 @@ class _TreeReader(Struct):
         else:
             found = self.script(body)
             ahead.extend([None, *streams[::-1]])
-            return _with_streams(found, self._command(self._taken(ahead)))
+            taken = self._taken(ahead)
+            return _with_streams(found, self._command(taken)) if taken else found
         taken = self._taken(ahead)
         return (Pipeline((self._command(taken),)),) if taken else ()
 

@@ -24,6 +24,9 @@ NUMBERED_SHARE = 0.8
 RUN_KINDS = frozenset({"exec", "import"})
 """Kinds of events in which code runs: judged on what that printed."""
 
+_MOST_OF_ID = 16
+"""Texts that may share the id of a call; an id that more of them share tells none of them."""
+
 _ENTRY = re.compile(r"[\s│├└─|`*+-]*[\w.@~][\w.@~+-]*/?\s*")
 """A line of a listing among other text: one name behind the signs of a tree."""
 
@@ -195,8 +198,9 @@ class _PositionIndex:
 
     def of(self, event: ResourceEvent) -> list[TextPosition]:
         """Positions of an event: by call id, else by line, then by what the call names."""
-        if event.call_id and (event.agent, event.call_id) in self._by_id:
-            return self._by_id[event.agent, event.call_id]
+        shared = self._by_id.get((event.agent, event.call_id)) if event.call_id else None
+        if shared and len(shared) <= _MOST_OF_ID:
+            return shared
         file = event.file if event.file is not None else self._file(0)
         positions = self._by_line.get((event.agent, file, event.line), [])
         for text in (event.quote, event.resource.rpartition("/")[2], _bare_skill_name(event.skill)):

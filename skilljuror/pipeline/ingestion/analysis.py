@@ -1,6 +1,7 @@
 """One trajectory through attribution, exposure and metrics."""
 
 from collections.abc import Container, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -73,13 +74,21 @@ def analyse(
         step_tokens=step_tokens(trajectory) if options.count_tokens else {},
     )
     return Ingested(
-        trajectory=trajectory_row(trajectory, name if record else None),
+        trajectory=trajectory_row(
+            trajectory, name if record else None, further=attribution.warnings
+        ),
         steps=steps,
         offered=offered_rows(trajectory),
         events=attribution.events,
         measures=measures_of(context, options.metrics),
         exposure=exposure,
     )
+
+
+def size_of(files: Iterable[str]) -> int:
+    """Bytes of raw files together; one that has gone counts none."""
+    paths = [Path(file) for file in files]
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def measures_of(context: TrialContext, further: tuple[str, ...] = ()) -> tuple[Measure, ...]:

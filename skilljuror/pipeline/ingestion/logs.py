@@ -23,9 +23,10 @@ from skilljuror.parsers.discovery.deduplication import (
 )
 from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
-from skilljuror.pipeline.ingestion.analysis import MeasureOptions, analyse
+from skilljuror.pipeline.ingestion.analysis import MeasureOptions, analyse, size_of
 from skilljuror.pipeline.ingestion.quotes import without_quotes
 from skilljuror.store.runs import RunColumns, run_columns
+from skilljuror.work import TooMuchWork, allowed_work
 
 HELD_BYTES = 16 << 20
 """Bytes of a session's captures that a worker holds parsed at one time."""
@@ -107,8 +108,16 @@ def events_of(
                 yield LogEvents(row.path, problem=row.reason)
         for choice, parsed in runs:
             if choice.kept:
-                found_events = attribute(_kept(choice, parsed), manifest).events
-                yield LogEvents(choice.capture.source, found_events)
+                yield _events(choice, _kept(choice, parsed), manifest)
+
+
+def _events(choice: CaptureDecision, run: Trajectory, manifest: SkillManifest | None) -> LogEvents:
+    source = choice.capture.source
+    try:
+        with allowed_work(size_of(run.files)):
+            return LogEvents(source, attribute(run, manifest).events)
+    except TooMuchWork as error:
+        return LogEvents(source, problem=error.message)
 
 
 def group_captures(found: Iterable[FoundSource]) -> list[LogGroup]:
@@ -158,7 +167,7 @@ def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadL
     keys: list[tuple[str, ...]] = []
     for group in groups:
         rows, runs = _read_group(group, options)
-        counted += runs
+        counted += runs if options.quotes else map(without_quotes, runs)
         unlogged: list[UnloggedTrial] = []
         for found, row in zip(group.found, rows, strict=True):
             told, trial = _without_run(found, row)
@@ -181,15 +190,30 @@ def _read_group(group: LogGroup, options: MeasureOptions) -> tuple[list[SourceRo
     rows, runs = _runs(group)
     counted: list[Ingested] = []
     lost: dict[str, str] = {}
-    for choice, parsed in runs:
-        if choice.kept:
-            run = _kept(choice, parsed)
-            rows_of_run = analyse(choice.key, run, options=options)
-            counted.append(rows_of_run if options.quotes else without_quotes(rows_of_run))
-        else:
-            lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+    failed: dict[str, str] = {}
+    with allowed_work(max(group.size, *(_size(parsed) for _, parsed in runs), 0)):
+        for choice, parsed in runs:
+            if not choice.kept:
+                lost[choice.capture.source] = f"{choice.reason or 'another capture won'}"
+                continue
+            try:
+                counted.append(analyse(choice.key, _kept(choice, parsed), options=options))
+            except TooMuchWork as error:
+                failed[choice.capture.source] = error.message
     winners = {run.trajectory.source for run in counted if run.trajectory}
-    return [_settled(row, lost, winners) for row in rows], counted
+    rows = [_settled(row, lost, winners) for row in rows]
+    return [_failed(row, failed) for row in rows], counted
+
+
+def _size(parsed: "Trajectory | _Place") -> int:
+    """Bytes of the files that a run was read from, where it is held."""
+    return size_of(parsed.files) if isinstance(parsed, Trajectory) else 0
+
+
+def _failed(row: SourceRow, failed: dict[str, str]) -> SourceRow:
+    """The row of a source, which is an error where a run of it took too much work."""
+    reason = failed.get(row.path)
+    return replace(row, status="error", reason=reason) if reason else row
 
 
 def _runs(

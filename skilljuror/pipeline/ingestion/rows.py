@@ -16,8 +16,10 @@ _NEAR = PREVIEW + PREVIEW // 4
 _NO_USAGE = Usage()
 
 
-def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
-    """The run without its text."""
+def trajectory_row(
+    trajectory: Trajectory, trial: str | None, further: tuple[str, ...] = ()
+) -> TrajectoryRow:
+    """The run without its text; `further` are warnings beside those of its parser."""
     usage = trajectory.usage or Usage()
     outcome = None if trial else trajectory.outcome
     others = [step.agent for step in trajectory.steps if step.agent != "main"]
@@ -44,7 +46,7 @@ def trajectory_row(trajectory: Trajectory, trial: str | None) -> TrajectoryRow:
         compactions=len(trajectory.compactions),
         complete=trajectory.complete,
         skipped_records=sum(trajectory.skipped.values()),
-        warnings=trajectory.warnings,
+        warnings=trajectory.warnings + further,
         task=outcome.task if outcome else None,
         reward=outcome.reward if outcome else None,
         exception=outcome.exception if outcome else None,

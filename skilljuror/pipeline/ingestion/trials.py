@@ -23,6 +23,7 @@ from skilljuror.pipeline.ingestion.analysis import (
     MeasureOptions,
     analyse,
     definition_rows,
+    size_of,
 )
 from skilljuror.pipeline.ingestion.quotes import settled_quotes, without_quotes
 from skilljuror.pipeline.ingestion.rows import unread_row
@@ -32,6 +33,7 @@ from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
 from skilljuror.store.runs import RunColumns, run_columns
+from skilljuror.work import TooMuchWork, allowed_work
 
 
 class ReadTrial(Struct, frozen=True):
@@ -170,10 +172,18 @@ def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRow
 
 def _analyse_trial(job: _TrialJob) -> _TrialRows:
     trial = read_trial(job.study, job.trial)
-    found = analyse(
-        job.trial, trial.trajectory, trial.record, trial.manifest, trial.units,
-        options=job.options,
-    )  # fmt: skip
+    run, sources = trial.trajectory, trial.sources
+    try:
+        with allowed_work(size_of(run.files) if run else 0):
+            found = analyse(
+                job.trial, run, trial.record, trial.manifest, trial.units, options=job.options
+            )
+    except TooMuchWork as error:
+        found = analyse(job.trial, None, trial.record, trial.manifest, options=job.options)
+        sources = tuple([
+            replace(row, status="error", reason=error.message) if row.status == "parsed" else row
+            for row in sources
+        ])
     if not job.options.quotes:
         found = without_quotes(found)
-    return _TrialRows(trial.record, trial.sources, run_columns([found]))
+    return _TrialRows(trial.record, sources, run_columns([found]))

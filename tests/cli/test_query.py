@@ -1,0 +1,156 @@
+"""`skilljuror query`: where the question comes from, what the answer is written as, and its limits."""
+
+import csv
+import io
+import os
+import time
+
+import pytest
+
+from tests.support.cli_process import call, complaint
+from tests.support.ingested import CALL, READ
+from tests.support.terminals import at_terminal
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with the study `mine`, of two golden logs."""
+    place = tmp_path_factory.mktemp("asked")
+    assert call("ingest", READ, CALL, "--study", "mine", cwd=place).returncode == 0
+    return place
+
+
+def ask(place, *words, **more):
+    return call("query", "mine", *words, cwd=place, **more)
+
+
+def test_the_name_of_the_file_says_what_is_written(place):
+    for name, begin in (("t.parquet", b"PAR1"), ("t.csv", b"trajectory,"), ("T.JSON", b'[{"traj')):
+        assert ask(place, "trajectories", "--out", name).returncode == 0
+        assert (place / name).read_bytes().startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--out", "u.parquet", "--format", "csv"), "contradict"),
+        (("--out", "u.parquet", "--json"), "contradict"),
+        (("--format", "csv", "--json"), "contradict"),
+        (("--out", "u.csv", "--format", "table"), "contradict"),
+        (("--out", "u"), "name it .csv, .json or .parquet"),
+        (("--out", "u.xlsx"), "name it .csv, .json or .parquet"),
+        (("--out", "u", "--format", "table"), "name it .csv, .json or .parquet"),
+        (("--out", "u.parquet", "--limit", "1"), "--limit"),
+        (("--memory", "much"), "write it as 500MB or 4GB"),
+        (("--memory", "0GB"), "write it as 500MB or 4GB"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_a_line_and_write_nothing(place, words, told):
+    done = ask(place, "trajectories", *words)
+    assert done.returncode == 2
+    assert told in done.stdout + done.stderr
+    assert not list(place.glob("u*"))
+
+
+def test_sql_comes_from_a_file_or_standard_input(place):
+    (place / "count.sql").write_text("-- how many\nSELECT count(*) AS n\nFROM trajectories;\n")
+    from_file = ask(place, "count.sql", "--format", "csv")
+    assert from_file.stdout == "n\n2\n"
+    piped = ask(place, "-", "--format", "csv", input="SELECT $x::INT AS n")
+    assert "parameter" in complaint(piped)
+    piped = ask(place, "-", "--format", "csv", "--param", "x=3", input="SELECT $x::INT AS n")
+    assert piped.stdout == "n\n3\n"
+    assert "'gone.sql'" in complaint(ask(place, "gone.sql"))
+    (place / "utf16.sql").write_bytes("SELECT 1".encode("utf-16"))
+    assert "no text in UTF-8" in complaint(ask(place, "utf16.sql"))
+
+
+def test_a_limit_gives_the_first_rows_and_says_of_how_many(place):
+    done = ask(place, "FROM range(9)", "--limit", "2", "--format", "csv")
+    assert (done.stdout, "first 2 of 9" in done.stderr) == ("range\n0\n1\n", True)
+    whole = ask(place, "FROM range(9)", "--limit", "9", "--format", "csv")
+    assert (len(whole.stdout.splitlines()), whole.stderr) == (10, "")
+    table = ask(place, "FROM range(10001)")
+    assert "first 10000 of 10001" in table.stderr
+    assert "9999" in table.stdout
+    assert "10000" not in table.stdout
+
+
+FOREVER = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b"
+ONE_LONG_FUNCTION = "SELECT levenshtein(repeat('a', 400000), repeat('b', 400000))"
+"""No interrupt reaches it: it takes over a minute."""
+
+
+@pytest.mark.parametrize("sql", [FOREVER, ONE_LONG_FUNCTION])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_question_that_takes_too_long_is_stopped(place, sql, form):
+    begun = time.monotonic()
+    line = complaint(ask(place, sql, "--timeout", "0.5", "--format", form))
+    assert "longer than 0.5 s" in line
+    assert "--timeout" in line
+    assert time.monotonic() - begun < 20
+
+
+GREEDY = {
+    "rows": "SELECT range, range AS b FROM range(50000000)",
+    "an aggregate": "SELECT list(i) FROM range(100000000) t(i)",
+    "a text": "SELECT length(repeat('x', 1500000000)), length(repeat('y', 1500000000))",
+    "long texts": "SELECT repeat('x', 1000000) FROM range(10000)",
+    "groups": "SELECT count(DISTINCT i) FROM range(100000000) t(i)",
+}
+
+
+@pytest.mark.parametrize("sql", GREEDY.values(), ids=GREEDY.keys())
+def test_a_question_that_needs_too_much_memory_is_stopped(place, sql):
+    line = complaint(ask(place, sql, "--memory", "100MB", "--format", "csv"))
+    assert "more memory than 100 MB" in line
+    assert "--memory" in line
+    assert not list((place / "mine").glob("*.tmp"))
+
+
+def test_limits_cannot_be_lifted_by_the_question(place):
+    for setting in ("memory_limit = '9GB'", "temp_directory = '/tmp'", "threads = 4"):
+        assert "locked" in complaint(ask(place, f"SET {setting}"))
+
+
+def test_csv_for_a_spreadsheet_runs_nothing(place):
+    sql = "SELECT '=cmd|'' /C calc''!A0' AS a, -1 AS b"
+    done = ask(place, sql, "--format", "csv")
+    assert list(csv.reader(io.StringIO(done.stdout)))[1] == ["'=cmd|' /C calc'!A0", "-1"]
+    assert ask(place, sql, "--out", "x.csv").returncode == 0
+    assert (place / "x.csv").read_text() == done.stdout
+
+
+WIDE = "SELECT " + ", ".join(f"'{'w' * 12}{n:02}' AS column_{n:02}" for n in range(12))
+
+
+def test_a_table_that_does_not_fit_is_printed_as_records(place):
+    """At 80 columns no column is narrower than a word; in a pipe COLUMNS says how wide."""
+    for rows in (1, 9):
+        sql = f"{WIDE} FROM range({rows})"
+        _, shown = at_terminal("query", "mine", sql, cwd=place)
+        narrow = ask(place, sql, env={**os.environ, "COLUMNS": "80"}).stdout
+        assert shown == narrow
+        assert max(map(len, shown.splitlines())) <= 80
+        assert shown.count("w" * 12 + "07") == rows
+        assert f"column_07  {'w' * 12}07" in shown or rows < 9
+    assert len(ask(place, WIDE).stdout.splitlines()[1]) > 80
+
+
+def test_records_are_had_by_an_option_too(place):
+    done = ask(place, "SELECT 1 AS a, 'two\nlines' AS long_name", "-x")
+    assert done.stdout.splitlines()[1:] == ["a          1", "long_name  two", "           lines"]
+
+
+def test_a_text_that_is_long_is_folded_in_its_column(place):
+    sql = "SELECT 'short' AS a, repeat('word ', 40) AS b FROM range(9)"
+    _, shown = at_terminal("query", "mine", sql, cwd=place)
+    assert "── 1" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_unclear_words_are_told_below_the_table_and_only_there(place):
+    lines = ask(place, "skills_opened").stdout.splitlines()
+    assert "bundled = the Skill belongs to the agent program itself" in lines
+    assert "bundled =" not in ask(place, "skills_opened", "--format", "csv").stdout
+    assert " = " not in ask(place, "SELECT 1 AS a").stdout

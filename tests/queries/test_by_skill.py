@@ -1,0 +1,105 @@
+"""Skills by week: offered, opened and put to work, over the runs whose logs tell what they offered."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from skilljuror.errors import QueryError
+from skilljuror.models.ingest import OfferedRow
+from skilljuror.queries.run import run
+from skilljuror.store import open_write
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import rows, small_study
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+LISTED = (OfferedRow("", "plug:csv-report", False), OfferedRow("", "unused", False))
+
+
+def logged(key, days, events=(), offered=LISTED):
+    """A foreign run that began `days` after a Monday; `offered` None is a log that lists nothing."""
+    found = [fake.event(key, n, **fields) for n, fields in enumerate(events)]
+    began = None if days is None else (MONDAY + timedelta(days=days)).timestamp()
+    listed = (
+        None
+        if offered is None
+        else tuple(OfferedRow(key, *one[1:]) for one in map(tuple_of, offered))
+    )
+    return fake.replaced(fake.run(key, events=found, started_at=began), offered=listed)
+
+
+def tuple_of(row):
+    return row.trajectory, row.skill, row.bundled
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Five runs of two weeks, and one of an unknown time."""
+    path = tmp_path_factory.mktemp("weeks") / "study.duckdb"
+    read = {"shown_bytes": 400}
+    failed = {"ok": False, "content_exposed": "none", "shown_bytes": 0}
+    runs = [
+        logged("a", 0, [read, read]),
+        logged("b", 6, [failed]),
+        logged("c", 3),
+        logged("d", 2, [read], offered=None),
+        logged("e", 7, [read]),
+        logged("f", None, [read], offered=None),
+    ]
+    with open_write(path) as store:
+        fake.put(store, runs)
+        labels = {("a", 0): ("yes", "implementation"), ("a", 1): ("unknown", "not_seen_again"),
+                  ("b", 0): ("no", "failed_probe")}  # fmt: skip
+        store.put_verdicts([
+            fake.verdict(fake.event(key, n), label, category=category)
+            for (key, n), (label, category) in labels.items()
+        ])
+    return path
+
+
+def test_opened_is_counted_of_the_runs_that_were_offered_it(path):
+    """Of a, b and c two touched it and one opened it; d lists nothing, f has no time."""
+    columns = ("week", "offered", "opened", "open_rate", "not_told", "opened_not_told")
+    found = rows(path, "by_skill", *columns, skill="csv-report")
+    told = [(week and week.isoformat(), *rest) for week, *rest in found]
+    assert told == [
+        ("2026-03-09", 1, 1, 1.0, 0, 0),
+        ("2026-03-02", 3, 1, pytest.approx(1 / 3), 1, 1),
+        (None, 0, 0, None, 1, 1),
+    ]
+
+
+def test_never_more_is_opened_than_offered(path, tmp_path):
+    for database in (path, small_study(tmp_path)):
+        found = run(database, "by_skill").records()
+        assert found
+        assert all(row["opened"] <= row["offered"] for row in found)
+        assert all(row["opened_not_told"] <= row["not_told"] for row in found)
+
+
+def test_uptake_failures_and_text_shown_stand_beside_it(path):
+    """yes, no and not seen again: 1/3 to 2/3. 400 bytes three times: 1200, some 300 tokens."""
+    columns = ("taken_up", "eru_low", "eru_high", "uses", "failed", "bytes_shown", "tokens_shown")
+    found = rows(path, "by_skill", *columns, skill="csv-report", since="2026-03-02")
+    ends = (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert found == [(0, None, None, 1, 0, 400, 100), (1, *ends, 4, 1, 1200, 300)]
+
+
+def test_a_skill_may_be_named_with_or_without_its_plugin(path):
+    assert run(path, "by_skill", skill="plug:csv-report") == run(
+        path, "by_skill", skill="csv-report"
+    )
+
+
+def test_since_is_a_date_or_how_long_ago(path):
+    weeks = rows(path, "by_skill", "week", skill="csv-report", since="2026-03-09")
+    assert len(weeks) == 1
+    assert rows(path, "by_skill", "week", since="1d") == []
+    with pytest.raises(QueryError, match=r"since 'soon' is no date; write it as .*7d"):
+        run(path, "by_skill", since="soon")
+
+
+def test_a_skill_that_is_not_there_lists_those_that_are(path):
+    with pytest.raises(
+        QueryError, match=r"skill 'csv-repot' is not in this study; did you mean 'csv-report'"
+    ):
+        run(path, "by_skill", skill="csv-repot")

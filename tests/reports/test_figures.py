@@ -1,0 +1,68 @@
+"""Figures for wide and narrow screens: on a phone nothing of a picture lies outside of its width."""
+
+import re
+
+import pytest
+
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.build import build_report
+from skilljuror.reports.canvas import NARROW, Drawing
+from skilljuror.reports.figures import FIGURES, drawings
+from skilljuror.store import open_read
+from tests.support import report_piles as piles
+
+PHONE = 390 - 2 * 13 - 2 * 14
+"""Pixels inside a card of the page on a screen of 390."""
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    """Every figure, of a scripted study or of logs."""
+    found: dict[str, Drawing] = {}
+    for make in (piles.scripted_study, piles.observed_logs):
+        with open_read(make(tmp_path_factory.mktemp("pile"))) as reader:
+            found |= {
+                one.name: one for one in drawings(Answers(reader), list(FIGURES), scripted=True)
+            }
+    return found
+
+
+def width_of(svg: str) -> float:
+    found = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
+    assert found
+    return float(found[1])
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text [^>]*>([^<]*)</text>", svg)
+
+
+def test_a_picture_for_a_phone_is_as_wide_as_a_phone(drawn):
+    assert set(drawn) >= {"task_deltas", "timing_bins", "skills_opened", "skill_timing"}
+    for one in drawn.values():
+        assert width_of(one.narrow) == pytest.approx(72 * NARROW)
+        assert width_of(one.narrow) <= 1.02 * PHONE  # letters are as large as in the text around it
+
+
+def test_it_shows_the_winning_bars_and_the_legend(drawn):
+    bars = drawn["task_deltas"]
+    assert (
+        len(re.findall("fill: #2f7fd1", bars.narrow))
+        == len(re.findall("fill: #2f7fd1", bars.svg))
+        > 0
+    )
+    assert {"offered or touched", "opened"} <= set(texts(drawn["skills_opened"].narrow))
+
+
+def test_it_says_as_the_wide_one_that_a_scripted_policy_ran(drawn):
+    for one in drawn.values():
+        assert "no language model ran" in " ".join(texts(one.narrow))
+
+
+def test_the_page_shows_one_of_the_two(tmp_path):
+    page = build_report(piles.scripted_study(tmp_path), tmp_path / "report").path.read_text("utf-8")
+    style = page[page.index("<style>") : page.index("</style>")]
+    phone = style[style.index("@media (max-width: 40rem)") :]
+    assert ".narrow { display: none; }" in style[: style.index("@media (max-width: 40rem)")]
+    assert ".wide { display: none; }\n  .narrow { display: block; }" in phone
+    assert page.count('class="drawing narrow"') == page.count('<div class="scroll wide">') > 0
