@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 import orjson
@@ -28,6 +29,8 @@ if TYPE_CHECKING:  # reading logs loads neither pydantic nor jsonlines
     from skilljuror.models.record import Record
 
 DATA_KINDS = ("transforms", "rubrics", "examples")
+
+_FILE_URI = "file:///"
 
 LOG = logging.getLogger(__name__)
 R = TypeVar("R", bound="Record")
@@ -48,6 +51,24 @@ def data_dir(kind: str) -> Path:
 def sha256(data: bytes) -> str:
     """Hex sha256."""
     return hashlib.sha256(data).hexdigest()
+
+
+def path_text(path: Path) -> str:
+    """A path as text that any file or database holds: as it is, or a `file:` URI (RFC 8089), which keeps
+    every byte, where it is not UTF-8. No path is written like one: it would have a single slash."""
+    text = str(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return path.absolute().as_uri()
+    return text
+
+
+def path_of(text: str) -> Path:
+    """The path that `path_text` made a text of."""
+    if not text.startswith(_FILE_URI):
+        return Path(text)
+    return Path(os.fsdecode(unquote_to_bytes(text.removeprefix("file://"))))
 
 
 def digest_tree(folder: Path, skip: Collection[str] = ()) -> str:

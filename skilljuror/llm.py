@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from skilljuror.errors import ModelError
 from skilljuror.files import append_jsonl, digest_json, read_jsonl
+from skilljuror.redaction import SECRET_NAME, redact
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -46,7 +47,7 @@ class ModelAnswer(Struct, frozen=True):
     model: str
     """Model that was asked for."""
     text: str
-    """The answer as given."""
+    """The answer as given, but for keys of the environment in it."""
     prompt_sha256: str
     """sha256 of the messages."""
     input_tokens: int | None = None
@@ -151,21 +152,30 @@ class ModelClient:
                 **extra,
             )
         except litellm.exceptions.AuthenticationError as error:
-            raise ModelError(_error_line(self.choice.model, "refused the key", error)) from error
+            raise ModelError(self._error_line("refused the key", error)) from error
         except (litellm.exceptions.APIError, openai.APIError) as error:
-            raise ModelError(_error_line(self.choice.model, "gave no answer", error)) from error
+            raise ModelError(self._error_line("gave no answer", error)) from error
         usage = getattr(reply, "usage", None)
         choice = reply.choices[0]
         return ModelAnswer(
             key=key,
             model=self.choice.model,
-            text=choice.message.content or "",
+            text=self._redacted(choice.message.content or ""),
             prompt_sha256=digest_json(messages),
             input_tokens=getattr(usage, "prompt_tokens", None),
             output_tokens=getattr(usage, "completion_tokens", None),
             cost_usd=_price(litellm, reply, self.choice.model),
             finish=choice.finish_reason,
         )
+
+    def _error_line(self, what: str, error: Exception) -> str:
+        reason = " ".join(self._redacted(str(error)).split())
+        return f"model {self.choice.model!r} {what}: {reason[:300]}"
+
+    def _redacted(self, text: str) -> str:
+        """What a server said, without the keys that it was sent."""
+        params = self.choice.params.items()
+        return redact(text, [str(value) for name, value in params if SECRET_NAME.search(name)])
 
 
 def _litellm() -> Any:
@@ -183,10 +193,6 @@ def _price(litellm: Any, reply: Any, model: str) -> float | None:
     if model not in litellm.model_cost and name not in litellm.model_cost:
         return None
     return float(litellm.completion_cost(completion_response=reply, model=model))
-
-
-def _error_line(model: str, what: str, error: Exception) -> str:
-    return f"model {model!r} {what}: {' '.join(str(error).split())[:300]}"
 
 
 def _json_object(text: str) -> str:

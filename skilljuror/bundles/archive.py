@@ -32,7 +32,9 @@ def read_archive(path: Path) -> tuple[dict[str, Blob], list[BundleIssue]]:
 def _plain(archive: zipfile.ZipFile, issues: list[BundleIssue]) -> Iterator[zipfile.ZipInfo]:
     """The members that are files of the bundle."""
     for member in archive.infolist():
-        name = member.filename
+        name = member.orig_filename
+        if "\0" in name:  # `filename` ends there, and would be another member's
+            raise BundleError(f"the name {name!r} in the archive holds a NUL; rename it", file=name)
         if any(is_skipped(part) for part in name.split("/")):
             issues.append(BundleIssue("skipped-file", "info", name, "left by a tool; not read"))
         elif not member.is_dir():

@@ -56,7 +56,9 @@ def skill_issues(files: dict[str, Blob], skills: tuple[Skill, ...]) -> Iterator[
 
 def _nested(path: str, blob: Blob) -> BundleIssue:
     if blob.text is None:
-        return BundleIssue("root-unreadable", "error", path, "is not UTF-8 text; it is no root")
+        return BundleIssue(
+            "root-unreadable", "error", path, f"{blob.encoding_problem}; it is no root"
+        )
     message = "lies inside another skill's folder, or beside its root; it counts as support"
     return BundleIssue("nested-root", "warning", path, message)
 

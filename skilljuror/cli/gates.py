@@ -101,13 +101,13 @@ def audit(
 ) -> None:
     """Judge whether a bundle keeps the knowledge of another and has the layout it claims."""
     from skilljuror.bundles import load_bundle
+    from skilljuror.models.resource_class import missing_root
     from skilljuror.pipeline.construction.audit import audit as judge_pair
 
     parent = load_bundle(source)
     if not parent.skills:
         raise BundleError(
-            f"--source {str(source)!r} has no SKILL.md in any folder; point at a skill's folder, or"
-            " at a folder of skills",
+            f"--source {str(source)!r} {missing_root(parent.files)}",
             file=str(source),
             field="source",
         )

@@ -17,6 +17,7 @@ from typing import NoReturn, TextIO
 
 from skilljuror.cli.terminal import guarded, json_text
 from skilljuror.errors import SkilljurorError
+from skilljuror.redaction import redact
 
 STOPPED = 130
 """Exit status after Ctrl-C."""
@@ -159,7 +160,8 @@ def _report(
 ) -> int:
     """One line for a person on stderr, or one JSON object for a machine on stdout."""
     if "--debug" in sys.argv:
-        traceback.print_exception(error)
+        print(redact("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    message = redact(message)
     if "--json" in sys.argv:
         body = {"kind": type(error).__name__, "message": message, "file": file, "field": field}
         print(json_text({"error": {**body, "exit_code": status}}))

@@ -32,6 +32,15 @@ class Blob(Struct, frozen=True):
         except UnicodeDecodeError:
             return None
 
+    @property
+    def encoding_problem(self) -> str | None:
+        """Why it is no text; None for text."""
+        if self.text is not None:
+            return None
+        if self.data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return "is UTF-16, which agents do not read: save it as UTF-8"
+        return "is not UTF-8 text: save it as UTF-8"
+
 
 class Skill(Struct, frozen=True):
     """One skill of a bundle: a directory with a SKILL.md."""

@@ -5,6 +5,7 @@ files and terms of use among it. support: any other text, which an agent reads. 
 alone, a bundle the bytes too; the two answers differ only where the bytes tell more.
 """
 
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from skilljuror.models.bundle import Blob, ResourceClass
@@ -41,6 +42,14 @@ _TEXT_SUFFIXES = frozenset({"", ".txt", ".md", ".rst"})
 def is_root_name(path: str) -> bool:
     """Whether the file is named SKILL.md, in any case and in any folder."""
     return PurePosixPath(path).name.lower() == "skill.md"
+
+
+def missing_root(files: Mapping[str, Blob]) -> str:
+    """What is wrong with the files of a bundle without any skill, to follow its name, and the mend."""
+    for path, blob in files.items():
+        if is_root_name(path) and (problem := blob.encoding_problem):
+            return f"has no skill that can be read: {path!r} {problem}"
+    return "has no SKILL.md in any folder; point at a skill's folder, or at a folder of skills"
 
 
 def is_root(path: str) -> bool:

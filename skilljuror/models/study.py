@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, FiniteFloat, SerializerFunctionWrapHandler, model_serializer
 
 from skilljuror.models.record import Record
 
@@ -207,9 +207,9 @@ class TrialRecord(Record):
     """Seed handed to the agent."""
     status: TrialStatus
     """scored, timeout (the verifier's answer, if any, is in reward), unscored, error."""
-    reward: float | None
+    reward: float | None = Field(ge=0, le=1)
     """Verifier's reward in [0, 1]; None when it gave none."""
-    rewards: dict[str, float] = Field(default_factory=dict)
+    rewards: dict[str, FiniteFloat] = Field(default_factory=dict)
     """Every key the verifier wrote."""
     exception: str | None = None
     """Class of the agent's end when not clean: AgentTimeoutError, NonZeroAgentExitCodeError, …"""
@@ -241,9 +241,9 @@ class TrialRecord(Record):
     """UTC, ISO 8601."""
     finished_at: str
     """UTC, ISO 8601."""
-    agent_seconds: float | None
+    agent_seconds: float | None = Field(ge=0, allow_inf_nan=False)
     """Wall clock of the agent's execution; None when it never started."""
-    verifier_seconds: float | None
+    verifier_seconds: float | None = Field(ge=0, allow_inf_nan=False)
     """Wall clock of the verifier; None when it never started."""
     exit_code: int | None = None
     """Exit status of the agent; None after a timeout."""

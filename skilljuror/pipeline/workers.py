@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -92,6 +93,9 @@ def interrupt_work() -> None:
 def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
     """Make this process a worker; run once, before its first item."""
     gc.set_threshold(GC_THRESHOLD)
+    warnings.simplefilter(
+        "ignore"
+    )  # Python's on code in a log would go to the terminal as it stands
     atexit.register(os._exit, 0)  # nothing is left to do: taking the modules down costs time
 
     leaving = threading.Lock()

@@ -2,10 +2,15 @@
 -- section: lists
 -- grain: one row is one file or folder that ingest looked at
 -- columns: path, status, format, reason, size
--- params: status=null
+-- params: status=null, reasons=all
 -- empty: No file was looked at yet: `skilljuror ingest --study STUDY` reads a study's trials, with
 --   paths the logs that lie there.
-SELECT path, status, format, reason, size
+SELECT
+    path, status, format,
+    if(
+        CAST($reasons AS VARCHAR) = 'all' OR status IN ('parsed', 'duplicate', 'skipped'), reason, NULL
+    ) AS reason,
+    size
 FROM sources
 WHERE CAST($status AS VARCHAR) IS NULL OR status = CAST($status AS VARCHAR)
 ORDER BY status, path;

@@ -12,8 +12,8 @@ PRIVATE = frozenset(
 )  # fmt: skip
 """Columns that hold words or paths of a log or of a bundle."""
 
-PRIVATE_IN = {"sources": frozenset({"reason"})}
-"""Further ones of single questions: why a file was skipped may quote its path."""
+WITH_REASONS = frozenset({"source_counts", "sources"})
+"""Questions whose reasons may quote a path or a text, and that leave these out when told so."""
 
 
 class Answers:
@@ -33,19 +33,18 @@ class Answers:
         return self._answers[key]
 
     def _answer(self, name: str, params: dict[str, str]) -> QueryResult:
-        if name == "source_counts" and not self.quotes:
-            params = {**params, "reasons": "no"}
-        return self._allowed_columns(name, run(self._reader, name, **params))
+        if name in WITH_REASONS and not self.quotes:
+            params = {**params, "reasons": "harmless"}
+        return self._allowed_columns(run(self._reader, name, **params))
 
     def single(self, name: str) -> dict[str, Any]:
         """The only row of an answer; empty when there is none."""
         return next(iter(self(name).records()), {})
 
-    def _allowed_columns(self, question: str, answer: QueryResult) -> QueryResult:
+    def _allowed_columns(self, answer: QueryResult) -> QueryResult:
         if self.quotes:
             return answer
-        private = PRIVATE | PRIVATE_IN.get(question, frozenset())
-        kept = [i for i, name in enumerate(answer.columns) if name not in private]
+        kept = [i for i, name in enumerate(answer.columns) if name not in PRIVATE]
         return QueryResult(
             tuple(answer.columns[i] for i in kept),
             [tuple(row[i] for i in kept) for row in answer.rows],

@@ -150,9 +150,10 @@ def _observed_facts(answers: Answers) -> list[tuple[str, str]]:
 
 def _first_invocation(row: dict[str, Any]) -> str:
     """A run without one is later than every other."""
-    median = row["median_step"]
-    step = "no median step" if median is None else f"median step {median:g}"
-    return f"{step}; {row['never']} of {format_count(row['readable'], 'run')} never invoked one"
+    never = f"{row['never']} of {format_count(row['readable'], 'run')} never invoked one"
+    if row["median_step"] is None:
+        return f"{never}, so there is no median step"
+    return f"median step {row['median_step']:g}; {never}"
 
 
 def _put_to_work(row: dict[str, Any]) -> str:

@@ -168,6 +168,10 @@ OBSERVED = (
         "activated, read, searched, run or imported.",
         (
             Panel("skills_opened", limit=30),
+            Panel("by_skill", (
+                "skill", "week", "offered", "opened", "open_rate", "not_told", "opened_not_told",
+                "taken_up", "eru_low", "eru_high", "uses", "failed", "tokens_shown",
+            ), limit=60, folded=True),
             Panel("invocation_by_skill", (
                 "skill", "known", "invoked", "invocation_rate", "by_skill_tool", "by_slash",
                 "by_read_tool", "by_shell", "by_python", "by_injected", "by_reinjected",

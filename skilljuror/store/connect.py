@@ -1,5 +1,6 @@
 """Opening the database: one writer, or locked readers."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,11 +93,28 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
 def _connected(
     path: Path, config: Config, *, read_only: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = _connect(path, config, read_only=read_only)
+    with _name_for_duckdb(path) as name:
+        connection = _connect(path, name, config, read_only=read_only)
+        try:
+            yield connection
+        finally:
+            close(connection)
+
+
+@contextmanager
+def _name_for_duckdb(path: Path) -> Iterator[str]:
+    """A name of the file that DuckDB can open: it takes only UTF-8, so that another folder is named by
+    the number under which this process has it open."""
     try:
-        yield connection
-    finally:
-        close(connection)
+        str(path).encode()
+    except UnicodeEncodeError:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield f"/proc/self/fd/{folder}/{path.name}"
+        finally:
+            os.close(folder)
+    else:
+        yield str(path)
 
 
 def _reading(limits: Limits) -> Config:
@@ -105,11 +123,13 @@ def _reading(limits: Limits) -> Config:
     return {**_READ_ONLY, "memory_limit": f"{limits.memory}B", "temp_directory": ""}
 
 
-def _connect(path: Path, config: Config, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+def _connect(
+    path: Path, name: str, config: Config, *, read_only: bool
+) -> duckdb.DuckDBPyConnection:
     if path.exists() and not _looks_like_duckdb(path):
         raise _unusable(path, "is not a DuckDB database")
     try:
-        return duckdb.connect(str(path), read_only=read_only, config=config)
+        return duckdb.connect(name, read_only=read_only, config=config)
     except duckdb.ConnectionException as error:
         raise _busy(path, "this process") from error
     except duckdb.IOException as error:

@@ -91,7 +91,8 @@ class Reader:
 
         table = self.arrow(sql, params)
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, path)
+        with path.open("wb") as file:
+            pq.write_table(table, file)
         return int(table.num_rows)
 
     @contextmanager

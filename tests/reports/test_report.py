@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.reports.build import build_report
 from skilljuror.reports.canvas import SCRIPTED
 from skilljuror.reports.computed import documentation
@@ -122,6 +123,22 @@ def test_without_quotes_nothing_private_is_written_and_old_files_go(tmp_path):
     build_report(database, target, quotes=False)
     assert (target / "tables" / "evidence.csv").is_file()
     assert not [name for name, data in files(target).items() if piles.SECRET.encode() in data]
+    for name in ("report.html", "tables/sources.csv", "tables/source_counts.csv"):
+        assert piles.HARMLESS in (target / name).read_text(encoding="utf-8"), name
+
+
+def test_without_quotes_what_was_left_out_of_real_logs_is_still_told(tmp_path):
+    """The reasons for which files were left out stay, wherever they lie and whatever they are called."""
+    logs = tmp_path / "correct-horse" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "correct-horse.txt").write_text("correct-horse")
+    (logs / "correct-horse.jsonl").write_text('{"correct-horse": ')
+    ingest_logs(tmp_path / "study", [logs])
+    target = tmp_path / "report"
+    build_report(tmp_path / "study" / "study.duckdb", target, quotes=False)
+    told = (target / "tables" / "source_counts.csv").read_text(encoding="utf-8")
+    assert "no format claims it" in told
+    assert not [name for name, data in files(target).items() if b"correct-horse" in data]
 
 
 @pytest.mark.parametrize("quotes", [True, False])

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Script = Callable[[dict[str, Any], int], str | int]
-"""(request body, number of requests before) -> answer text, or an HTTP status to fail with."""
+Script = Callable[[dict[str, Any], int], str | int | tuple[int, str]]
+"""(request body, number of requests before) -> answer text, or an HTTP status to fail with, which may
+carry a message."""
 
 
 class Server(ThreadingHTTPServer):
@@ -29,6 +30,8 @@ class Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         answer = self.server.script(body, len(self.server.requests))
         self.server.requests.append(body)
+        if isinstance(answer, tuple):
+            return self._send(answer[0], {"error": {"message": answer[1], "type": "server"}})
         if isinstance(answer, int):
             return self._send(answer, {"error": {"message": "scripted failure", "type": "server"}})
         message = {"role": "assistant", "content": answer}

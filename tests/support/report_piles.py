@@ -10,6 +10,9 @@ from tests.support import fabricated_records as fake
 SECRET = "correct-horse-battery"
 """Stands in every place that may hold words or paths of a log."""
 
+HARMLESS = "no format claims it"
+"""Why a file was skipped, in words that quote nothing."""
+
 EVIL = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>$\\frac{1}{0}$\x1b[31m 技能 🧪 "
     + "x" * 300
@@ -57,7 +60,8 @@ def observed_logs(folder: Path) -> Path:
     with open_write(path) as store:
         store.put_sources([
             SourceRow(f"/home/{SECRET}/a.jsonl", "parsed", "codex-rollout", size=10),
-            SourceRow(f"/home/{SECRET}/b.bin", "skipped", reason=f"{SECRET}: no format"),
+            SourceRow(f"/home/{SECRET}/b.bin", "error", reason=f"{SECRET}: line 3 is cut off"),
+            SourceRow(f"/home/{SECRET}/c.txt", "skipped", reason=HARMLESS),
         ])
         for key, found in (("run-1", events), ("run-2", ())):
             run = fake.run(key, events=found, source=f"/home/{SECRET}/a.jsonl", warnings=(SECRET,))

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from skilljuror.files import path_text
 from skilljuror.models.trajectory import (
     Action,
     Message,
@@ -229,7 +230,7 @@ class TrajectoryBuilder:
             trajectory=trajectory or session or "",
             session=session,
             format=parser.format,
-            files=tuple(map(str, files)),
+            files=tuple(map(path_text, files)),
             usage=usage or total_usage(step.usage for step in self.steps),
             steps=tuple(steps),
             messages=tuple(self.messages),

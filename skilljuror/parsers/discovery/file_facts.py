@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from skilljuror.files import path_of
+
 
 class FileFacts(NamedTuple):
     """A file as its folder tells it, or a folder that is read as a whole."""
@@ -30,16 +32,17 @@ def facts_of(status: os.stat_result) -> FileFacts:
 def facts_at(path: Path | str) -> FileFacts | None:
     """The facts of what a path leads to; None where nothing can be looked at."""
     try:
-        status = os.stat(path)  # noqa: PTH116  a hundred thousand times
+        place = str(path_of(path)) if isinstance(path, str) else str(path)
+        status = os.stat(place)  # noqa: PTH116  a hundred thousand times
     except OSError:
         return None
-    return _tree_facts(str(path), status) if stat.S_ISDIR(status.st_mode) else facts_of(status)
+    return _tree_facts(place, status) if stat.S_ISDIR(status.st_mode) else facts_of(status)
 
 
 def is_gone(path: str) -> bool:
     """Whether nothing is at a path any more; not where nobody may look."""
     try:
-        os.lstat(path)
+        os.lstat(path_of(path))
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
@@ -49,11 +52,12 @@ def is_gone(path: str) -> bool:
 
 def with_content(path: str, facts: FileFacts) -> FileFacts:
     """The facts with a digest of what stands in the file, or in all files of a folder."""
-    if facts.content is not None and (":" in facts.content or not Path(path).is_dir()):
+    place = path_of(path)
+    if facts.content is not None and (":" in facts.content or not place.is_dir()):
         return facts  # it is there already
     digest = hashlib.sha256()
     try:
-        for file in _files_below(path) if facts.content is not None else [path]:
+        for file in _files_below(str(place)) if facts.content is not None else [str(place)]:
             with Path(file).open("rb") as data:
                 digest.update(hashlib.file_digest(data, "sha256").digest())
     except OSError:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from skilljuror.files import path_of, path_text
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
 from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, facts_of
@@ -42,7 +43,7 @@ class Located(NamedTuple):
     """A file that was walked to, or a folder that is read as a whole; not looked into yet."""
 
     path: str
-    """Where it is."""
+    """Where it is, as `path_text` writes it."""
     target: str
     """The same without links."""
     facts: FileFacts | None
@@ -71,12 +72,12 @@ def discover(
 
 def names_of(found: FoundSource) -> tuple[str, ...]:
     """Names that tie a source to others, which have one of them too."""
-    link, path = found.link, str(found.source.path)
+    link, path = found.link, path_text(found.source.path)
     names = {found.session or path}
     if link is not None:
         names |= {path, link.session, "" if link.by_path else link.child or ""}
-        names.add(str(link.continuation or ""))
-    return tuple(sorted(names - {""}))
+        names.add(path_text(link.continuation) if link.continuation else "")
+    return tuple(sorted({name.encode("utf-8", "replace").decode() for name in names - {""}}))
 
 
 def folder_source_around(path: Path, formats: Sequence[str] = ()) -> Path | None:
@@ -124,7 +125,7 @@ class Finder:
 
     def find(self, one: Located) -> FoundSource:
         """What a file or folder is; it is opened once, and not where it is remembered."""
-        path, before = Path(one.path), self.looked_at.get(one.path)
+        path, before = path_of(one.path), self.looked_at.get(one.path)
         if before is not None:
             return replace(before[0], named=one.named)
         if one.problem is not None or one.facts is None:
@@ -142,16 +143,16 @@ class Finder:
 
     def _identify(self, path: Path) -> FoundSource:
         """What a file is that nobody asked for."""
-        return self.find(Located(str(path), "", facts_at(path)))
+        return self.find(Located(path_text(path), "", facts_at(path)))
 
     def _locate_at(self, path: Path) -> Iterator[Located]:
         if path.is_dir():
             yield from self._walk(path)
         elif path.is_file():
-            yield Located(str(path), str(path.resolve()), facts_at(path), named=True)
+            yield Located(path_text(path), str(path.resolve()), facts_at(path), named=True)
         else:
             problem = f"{str(path)!r} does not exist"
-            yield Located(str(path), str(path.resolve()), None, named=True, problem=problem)
+            yield Located(path_text(path), str(path.resolve()), None, named=True, problem=problem)
 
     def _open(self, path: Path, size: int) -> FoundSource:
         """What a file is, by its first bytes."""
@@ -183,13 +184,17 @@ class Finder:
                 folders, files = _entries(folder)
             except OSError as error:
                 named = folder == str(root)
-                yield Located(folder, resolved, None, named, (), _refused(error), broken=True)
+                yield Located(
+                    _as_text(folder), resolved, None, named, (), _refused(error), broken=True
+                )
                 continue
             marker, formats = self._folder_formats(Path(folder), [entry.name for entry in files])
             if formats:
                 facts = facts_at(folder)
                 if self._is_recent(facts_at(f"{folder}/{marker}")):
-                    yield Located(folder, resolved, facts, folder == str(root), tuple(formats))
+                    yield Located(
+                        _as_text(folder), resolved, facts, folder == str(root), tuple(formats)
+                    )
                 continue
             for entry in files:
                 if found := self._at_entry(entry, f"{folder}/{entry.name}", resolved, top):
@@ -205,14 +210,16 @@ class Finder:
             resolved = Path(path).resolve()
             target = str(resolved)
             if not resolved.is_relative_to(top):
-                return Located(path, target, facts_at(path), problem="a link out of the folder")
+                return Located(
+                    _as_text(path), target, facts_at(path), problem="a link out of the folder"
+                )
         try:
             if not entry.is_file():
                 return None
             facts = facts_of(entry.stat())
         except OSError as error:
-            return Located(path, target, None, problem=_refused(error), broken=True)
-        return Located(path, target, facts) if self._is_recent(facts) else None
+            return Located(_as_text(path), target, None, problem=_refused(error), broken=True)
+        return Located(_as_text(path), target, facts) if self._is_recent(facts) else None
 
     def _folder_formats(self, folder: Path, names: Sequence[str]) -> tuple[str, list[str]]:
         """(the file that marks a folder as one source, the formats that claim it); `names` are
@@ -248,6 +255,10 @@ class Finder:
 def _may_come_later(source: Source) -> bool:
     """Whether what tells the format may stand behind the first bytes."""
     return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
+
+
+def _as_text(path: str) -> str:
+    return path if path.isascii() else path_text(Path(path))
 
 
 def _refused(error: OSError) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from skilljuror.errors import TrajectoryError
+from skilljuror.files import path_text
 from skilljuror.models.harbor import HarborResult
 from skilljuror.models.ingest import UnloggedTrial
 from skilljuror.models.trajectory import Outcome, Trajectory, Usage
@@ -56,7 +57,7 @@ class HarborTrial(Parser):
         trial = UnloggedTrial(
             trial=result.id,
             name=result.trial_name,
-            source=str(source.path),
+            source=path_text(source.path),
             format=self.format,
             task=result.task_name,
             agent=result.agent,
@@ -102,7 +103,7 @@ def _try(log: FoundSource, failures: list[TrajectoryError]) -> list[tuple[str, T
     except TrajectoryError as failure:
         failures.append(failure)
         return []
-    return [(str(log.source.path), run) for run in runs]
+    return [(path_text(log.source.path), run) for run in runs]
 
 
 def _distinct(runs: list[tuple[str, Trajectory]]) -> list[Trajectory]:

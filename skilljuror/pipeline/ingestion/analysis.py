@@ -1,7 +1,6 @@
 """One trajectory through attribution, exposure and metrics."""
 
 from collections.abc import Container, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -9,6 +8,7 @@ from msgspec import Struct
 from skilljuror.attribution.attribute import attribute
 from skilljuror.attribution.exposure import expose
 from skilljuror.errors import UsageError
+from skilljuror.files import path_of
 from skilljuror.metrics import METRICS, families
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
@@ -87,7 +87,7 @@ def analyse(
 
 def size_of(files: Iterable[str]) -> int:
     """Bytes of raw files together; one that has gone counts none."""
-    paths = [Path(file) for file in files]
+    paths = [path_of(file) for file in files]
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from skilljuror.files import digest_json
+from skilljuror.files import digest_json, path_of, path_text
 from skilljuror.models.ingest import SeenFile
 from skilljuror.parsers.base import FoundSource, SessionLink, Source
 from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, is_gone, with_content
@@ -81,7 +81,7 @@ class Changes(NamedTuple):
 
     def digest_of(self, group: LogGroup) -> str:
         """Digest of a group to read."""
-        return self.digests[str(group.found[0].source.path)]
+        return self.digests[path_text(group.found[0].source.path)]
 
     def given_up(self) -> Iterator[FoundSource]:
         """Sources that are not read and not broken."""
@@ -114,7 +114,7 @@ class ChangeFinder:
         located = finder.locate(paths)
         if self._seen is None:
             return self._all(finder, located)
-        return self._some(finder, located, [f"{path}/" for path in paths], self._seen)
+        return self._some(finder, located, [f"{path_text(path)}/" for path in paths], self._seen)
 
     def _all(self, finder: Finder, located: list[Located]) -> Changes:
         found = finder.join(located)
@@ -190,7 +190,7 @@ class ChangeFinder:
             return facts, None
         link = _link_of_text(row.link)
         return facts, FoundSource(
-            Source(Path(path)), row.format, False, row.problem, link, row.session, row.size
+            Source(path_of(path)), row.format, False, row.problem, link, row.session, row.size
         )
 
     def _family(
@@ -219,8 +219,8 @@ class ChangeFinder:
             facts, format = facts_at(path), self._rows[path].format
             if facts is not None and format is not None:
                 of_folder = (format,) if facts.content else ()
-                target = str(Path(path).resolve())
-                outside[Path(path)] = Located(path, target, facts, True, of_folder)
+                target = str(path_of(path).resolve())
+                outside[path_of(path)] = Located(path, target, facts, True, of_folder)
         return outside
 
     def _lessened(self, family: set[str], finder: Finder) -> set[str]:
@@ -247,7 +247,7 @@ class ChangeFinder:
         to_read = [group for group, asked in zip(groups, again, strict=True) if asked]
         pairs = list(zip(groups, digests, strict=True))
         group_of = {
-            str(path): digest
+            path_text(path): digest
             for group, digest in pairs
             for one in group.found
             for path in one.source.files
@@ -261,7 +261,7 @@ class ChangeFinder:
         return Changes(
             found=[one for one in found if one.format is None or one.source.path in stored],
             groups=to_read,
-            digests={str(path): group_of[str(path)] for path in sorted(stored)},
+            digests={path_text(path): group_of[path_text(path)] for path in sorted(stored)},
             seen=seen,
             walked=[one.path for one in located],
             gone=[],
@@ -277,7 +277,7 @@ class ChangeFinder:
         ]
         digest = digest_json([self._reader, sorted(members, key=str)])
         files = [path for one in group.found for path in one.source.files]
-        settled = all(self._is_settled(finder, str(path)) for path in files)
+        settled = all(self._is_settled(finder, path_text(path)) for path in files)
         return digest if settled else AGAIN + digest
 
     def _is_settled(self, finder: Finder, path: str) -> bool:
@@ -306,7 +306,7 @@ def _facts_in(row: SeenFile) -> FileFacts:
 
 
 def _with_facts(paths: Iterable[Path], finder: Finder) -> list[tuple[str, FileFacts]]:
-    return [(str(path), finder.looked_at[str(path)][1]) for path in paths]
+    return [(path_text(path), finder.looked_at[path_text(path)][1]) for path in paths]
 
 
 def _link_as_text(link: SessionLink | None) -> str | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from skilljuror.errors import UsageError
-from skilljuror.files import StudyFolder, append_jsonl, read_jsonl
+from skilljuror.files import StudyFolder, append_jsonl, path_of, path_text, read_jsonl
 from skilljuror.metrics import families
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.discovery.file_facts import is_gone
@@ -109,7 +109,7 @@ def _note_ingest(
         whole = before.since is None or (wanted.since is not None and before.since <= wanted.since)
         if list(theirs) == list(paths) and list(before.formats) == list(wanted.formats) and whole:
             return
-    append_jsonl(folder.sources_file, {"paths": [*map(str, paths)], **wanted._asdict()})
+    append_jsonl(folder.sources_file, {"paths": [*map(path_text, paths)], **wanted._asdict()})
 
 
 def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
@@ -121,7 +121,8 @@ def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
         date, before = entry.get("since"), since.pop(asked, float("inf"))
         since[asked] = None if date is None or before is None else min(date, before)
     return [
-        ([*map(Path, paths)], LogFilter(date, formats)) for (paths, formats), date in since.items()
+        ([*map(path_of, paths)], LogFilter(date, formats))
+        for (paths, formats), date in since.items()
     ]
 
 

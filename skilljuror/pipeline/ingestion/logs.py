@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import TrajectoryError
+from skilljuror.files import path_of, path_text
 from skilljuror.metrics import families
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.ingest import Ingested, SourceRow, UnloggedTrial
@@ -99,7 +100,7 @@ def events_of(
     found = discover(paths, formats=formats)
     for one in found:
         if one.format is None and (one.named or one.broken):
-            yield LogEvents(str(one.source.path), problem=one.problem)
+            yield LogEvents(path_text(one.source.path), problem=one.problem)
     named = [LogGroup((one,)) for one in found if one.format and one.named]
     for group in (*named, *group_captures(one for one in found if one.format and not one.named)):
         rows, runs = _runs(group)
@@ -176,7 +177,9 @@ def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadL
         alone += unlogged
         given = [run.trajectory.trajectory for run in runs if run.trajectory]
         keys.append((*given, *(trial.trial for trial in unlogged)))
-    parts = [str(path) for group in groups for one in group.found for path in one.source.siblings]
+    parts = [
+        path_text(path) for group in groups for one in group.found for path in one.source.siblings
+    ]
     return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone), tuple(keys))
 
 
@@ -245,7 +248,7 @@ def _kept(choice: CaptureDecision, parsed: Trajectory | _Place) -> Trajectory:
 
 
 def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
-    path, name = str(found.source.path), found.format or ""
+    path, name = path_text(found.source.path), found.format or ""
     try:
         runs = list(read(found.source, name))
     except TrajectoryError as error:
@@ -303,7 +306,7 @@ def read_logged(logged: LoggedRun) -> Trajectory:
 
     Raises TrajectoryError when its log has gone.
     """
-    for trajectory in _runs_again(Path(logged.source), logged.format):
+    for trajectory in _runs_again(path_of(logged.source), logged.format):
         if trajectory.trajectory == logged.trajectory.partition(BRANCH)[0]:
             return replace(trajectory, trajectory=logged.trajectory)
     raise TrajectoryError(

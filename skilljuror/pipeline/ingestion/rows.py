@@ -2,6 +2,7 @@
 
 import json
 
+from skilljuror.files import path_text
 from skilljuror.metrics.process import step_bytes
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import OfferedRow, SourceRow, SourceStatus, StepRow, TrajectoryRow
@@ -117,4 +118,4 @@ def _preview(asks: list[str], said: str) -> str:
 def unread_row(found: FoundSource) -> SourceRow:
     """A source that no format claims: an error where the user named it or it is broken, else skipped."""
     status: SourceStatus = "error" if found.named or found.broken else "skipped"
-    return SourceRow(str(found.source.path), status, None, found.problem, found.size)
+    return SourceRow(path_text(found.source.path), status, None, found.problem, found.size)

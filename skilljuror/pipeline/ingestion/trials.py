@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import StudyFolder, read_record
+from skilljuror.files import StudyFolder, path_text, read_record
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
@@ -58,6 +58,14 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
     if not path.is_file():
         raise StudyError(f"no finished trial {trial!r} in {str(study)!r}", file=str(path))
     record = read_record(TrialRecord, path)
+    if not record.trial == f"{record.task}__{record.condition}__{record.number}" == trial:
+        raise StudyError(
+            f"{str(path)!r}: says that it is trial {record.trial!r}, number {record.number} of task"
+            f" {record.task!r} under {record.condition!r}, and lies in the folder of {trial!r};"
+            " restore it, or move the folder away and run again",
+            file=str(path),
+            field="trial",
+        )
     manifest = offered_by(folder, record)
     units = units_of_build(folder.build(record.task)) if record.variant else ()
     trajectory, sources = _read_log(folder.trial_raw(trial) / "agent", trial)
@@ -67,11 +75,11 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
 def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRow, ...]]:
     """The most native capture that can be read; the rest are rows with their reason."""
     if (problem := _missing(logs)) is not None:
-        return None, (SourceRow(str(logs), "error", reason=problem),)
+        return None, (SourceRow(path_text(logs), "error", reason=problem),)
     rows: list[SourceRow] = []
     chosen: Trajectory | None = None
     for found in sorted(discover([logs]), key=_precedence):
-        path = str(found.source.path)
+        path = path_text(found.source.path)
         if found.format is None:
             rows.append(unread_row(found))
         elif chosen is not None:
@@ -97,7 +105,7 @@ def _precedence(found: FoundSource) -> tuple[int, str]:
 
 
 def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, SourceRow]:
-    path, name = str(found.source.path), found.format or ""
+    path, name = path_text(found.source.path), found.format or ""
     try:
         first = next(iter(read(found.source, name)), None)
     except TrajectoryError as error:
@@ -110,11 +118,14 @@ def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, 
 class _TrialJob(Struct, frozen=True):
     study: Path
     trial: str
+    planned: bool
     options: MeasureOptions
 
 
 class _TrialRows(Struct, frozen=True):
-    record: TrialRecord
+    trial: str
+    record: TrialRecord | None
+    """None for a trial whose record is refused: the one row of `sources` says why."""
     sources: tuple[SourceRow, ...]
     runs: RunColumns
 
@@ -128,8 +139,9 @@ def ingest_trials(
 ) -> IngestSummary:
     """Everything a study's folder holds into its database; doing it again changes nothing.
 
-    `options` says what is measured beside what the study file asks for. Raises UsageError for a metric
-    that is none.
+    A record that is damaged, or of a trial that the plan does not name, is refused: a row of `sources`
+    says why. `options` says what is measured beside what the study file asks for. Raises UsageError
+    for a metric that is none.
     """
     if options.count_tokens:
         refuse_estimates()
@@ -138,7 +150,10 @@ def ingest_trials(
     metrics = tuple(dict.fromkeys([*plan.config.metrics, *options.metrics]))
     definitions = definition_rows(metrics)
     options = settled_quotes(study, replace(options, metrics=metrics))
-    work = [_TrialJob(study, trial, options) for trial in folder.finished_trials()]
+    planned = {trial.trial for trial in plan.trials}
+    work = [
+        _TrialJob(study, trial, trial in planned, options) for trial in folder.finished_trials()
+    ]
     counter = IngestCounter()
     with database_to_fill(folder.database) as database, open_write(database) as store:
         remade = database != folder.database and folder.database.exists()
@@ -157,13 +172,15 @@ def ingest_trials(
 
 
 def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRows]) -> set[str]:
-    """Store trials; the paths of their files."""
-    store.forget([row.record.trial for row in rows if not row.runs["trajectories"]["trajectory"]])
-    store.put_trials([row.record for row in rows])
+    """Store trials, and forget those that are refused; the paths of their files."""
+    kept = [row.record for row in rows if row.record is not None]
+    store.forget_trials([row.trial for row in rows if row.record is None])
+    store.forget([row.trial for row in rows if not row.runs["trajectories"]["trajectory"]])
+    store.put_trials(kept)
     sources = [source for row in rows for source in row.sources]
     store.put_sources(sources)
     store.put_runs(row.runs for row in rows)
-    counter.trials += len(rows)
+    counter.trials += len(kept)
     counter.add_sources(sources)
     for row in rows:
         counter.add_runs(row.runs)
@@ -171,7 +188,12 @@ def _store_trials(store: Store, counter: IngestCounter, rows: Sequence[_TrialRow
 
 
 def _analyse_trial(job: _TrialJob) -> _TrialRows:
-    trial = read_trial(job.study, job.trial)
+    try:
+        trial = _planned_trial(job)
+    except StudyError as error:
+        path = path_text(StudyFolder(job.study).trial_record(job.trial))
+        refused = SourceRow(path, "error", reason=error.message)
+        return _TrialRows(job.trial, None, (refused,), run_columns([]))
     run, sources = trial.trajectory, trial.sources
     try:
         with allowed_work(size_of(run.files) if run else 0):
@@ -186,4 +208,10 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
         ])
     if not job.options.quotes:
         found = without_quotes(found)
-    return _TrialRows(trial.record, sources, run_columns([found]))
+    return _TrialRows(job.trial, trial.record, sources, run_columns([found]))
+
+
+def _planned_trial(job: _TrialJob) -> ReadTrial:
+    if not job.planned:
+        raise StudyError(f"the plan names no trial {job.trial!r}; move its folder away")
+    return read_trial(job.study, job.trial)

@@ -16,7 +16,7 @@ from skilljuror.knowledge.markdown.headings import can_shift
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
-from skilljuror.models.resource_class import is_markdown, is_root_name, resource_class
+from skilljuror.models.resource_class import is_markdown, is_root_name, missing_root, resource_class
 from skilljuror.transforms.editing.link_references import LabelScope
 from skilljuror.transforms.editing.page_builder import PageBuilder
 from skilljuror.transforms.flattening.descriptions import description_of, skill_slug, yaml_quoted
@@ -229,7 +229,4 @@ def finish_plan(variant: str, parent: str, parts: PlanParts, parent_texts: Bundl
 def require_skills(parent: Bundle) -> None:
     """Raises TransformError for a bundle without any skill."""
     if not parent.skills:
-        raise TransformError(
-            f"bundle {parent.name!r} has no SKILL.md in any folder; point at a skill's folder, or "
-            "at a folder of skills"
-        )
+        raise TransformError(f"bundle {parent.name!r} {missing_root(parent.files)}")

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from skilljuror.pipeline.ingestion.changes import ReadPolicy
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
+from skilljuror.pipeline.workers import Progress
 from skilljuror.queries.run import run
 from tests.support.changing_logs import ChangingLogs
 from tests.support.ingested import READ, REMEMBERED, tables
@@ -205,7 +206,7 @@ def test_only_the_groups_that_changed_are_read(tmp_path):
     ingest_logs(tmp_path / "s", [logs.root])
     logs.grow_head(1, 1)
     logs.grow_agent(2, 0, 1)
-    told = []
+    told: list[Progress] = []
     summary = ingest_logs(tmp_path / "s", [logs.root], progress=told.append)
     assert told[-1].total == 2
     assert (summary.new, summary.changed, summary.unchanged, summary.gone) == (1, 1, 2, 0)

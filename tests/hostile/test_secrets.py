@@ -1,0 +1,78 @@
+"""A server that sends the key back: it reaches neither the screen nor a file."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from skilljuror.errors import ModelError
+from skilljuror.llm import ModelChoice, ModelClient
+from skilljuror.redaction import redact
+from tests.support.loopback import model_server
+
+KEY = "sk-proj-0123456789abcdef"
+OTHER = "hf_zyxwvutsrqponm"
+ASK = [{"role": "user", "content": "yes or no?"}]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
+)
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("HF_TOKEN", OTHER)
+    monkeypatch.setenv("SHORT_TOKEN", "yes")
+
+
+@pytest.mark.parametrize("status", [401, 400])
+def test_an_error_that_quotes_the_key(status, tmp_path):
+    long = "x" * 100 + f" Incorrect API key provided: {KEY}, {OTHER}."
+    with model_server(lambda body, n: (status, long)) as (address, _):
+        choice = ModelChoice("openai/scripted", address, {}, 20, 0)
+        with pytest.raises(ModelError) as raised:
+            ModelClient(choice, tmp_path / "calls.jsonl").ask(ASK)
+    assert KEY[:12] not in raised.value.message
+    assert OTHER not in raised.value.message
+
+
+def test_an_answer_that_quotes_the_key(tmp_path):
+    calls = tmp_path / "calls.jsonl"
+    with model_server(lambda body, n: f"yes, {KEY} and {OTHER}") as (address, _):
+        choice = ModelChoice("openai/scripted", address, {}, 20, 0)
+        answer = ModelClient(choice, calls).ask(ASK)
+        again = ModelClient(choice, calls).ask(ASK)
+    assert answer.text == again.text
+    assert answer.text == "yes, [redacted OPENAI_API_KEY] and [redacted HF_TOKEN]"
+    assert KEY not in calls.read_text()
+    assert OTHER not in calls.read_text()
+
+
+def test_a_key_among_the_parameters(tmp_path):
+    given = "key-of-a-parameter"
+    with model_server(lambda body, n: f"yes, {given}") as (address, _):
+        choice = ModelChoice("openai/scripted", address, {"api_key": given}, 20, 0)
+        assert ModelClient(choice).ask(ASK).text == "yes, [redacted]"
+
+
+@pytest.mark.parametrize("form", [(), ("--json",), ("--debug",)], ids=["text", "json", "debug"])
+def test_an_error_line_of_any_command(form):
+    script = (
+        "import sys, skilljuror.cli.app as app\n"
+        "from skilljuror.errors import ModelError\n"
+        "def run(words): raise ModelError('refused ' + sys.argv[1])\n"
+        "app.run = run\n"
+        "from skilljuror.cli.main import main\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, KEY, *form],
+        env=dict(os.environ), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert KEY not in done.stdout + done.stderr
+    assert "[redacted OPENAI_API_KEY]" in done.stdout + done.stderr
+
+
+def test_words_are_no_secrets():
+    assert redact("yes, they say no") == "yes, they say no"
