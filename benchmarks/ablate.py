@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,7 +63,7 @@ def _places(target: str) -> Iterator[tuple[Callable[[Any], None], Any]]:
     for module in [m for n, m in sys.modules.items() if n.startswith(PACKAGE)]:
         for namespace in (vars(module), *(v for v in vars(module).values() if type(v) is dict)):
             for key in [key for key, held in namespace.items() if held is value]:
-                yield lambda new, at=namespace, key=key: at.__setitem__(key, new), value
+                yield partial(namespace.__setitem__, key), value
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +31,11 @@ MOST_MIB = 300
 """Memory that a worker may take."""
 MOST_GROWTH = 1.2
 """Factor by which a run may cost more in the whole corpus than in a tenth of it."""
+
+FRESH_SECONDS = 2.5
+"""Seconds until ingest trusts the time of a file."""
+MOST_AGAIN = 0.15
+"""Share of the first ingest's processor time that one may take which finds all logs as they were."""
 
 Row = dict[str, float]
 
@@ -58,6 +64,7 @@ def measure(work: Path, megabytes: int, repeat: int, jobs: int) -> dict[str, Any
         "parse": ("parse", work / "whole"),
         "attribute": ("attribute", work / "whole"),
         "ingest": ("ingest", work / "whole"),
+        "ingest again": ("again", work / "whole"),
         "ingest, a tenth": ("ingest", tenth),
         "ingest, one log": ("ingest", one),
         "parse, a tenth": ("parse", tenth),
@@ -65,6 +72,8 @@ def measure(work: Path, megabytes: int, repeat: int, jobs: int) -> dict[str, Any
     }
     for stage in ("bare", "ingest", "tokens"):
         run_stage(stage, one, jobs, work / "pyc")
+    time.sleep(FRESH_SECONDS)  # later times of the logs are not trusted
+    run_stage("again", work / "whole", jobs, work / "pyc")
     rounds: dict[str, list[Row]] = defaultdict(list)
     loads = [os.getloadavg()[0]]
     for _ in range(repeat):
@@ -100,7 +109,9 @@ def judge(found: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     work = _per_second(rows["ingest"]) / _per_second(rows["bare"])
     memory = max(row["worker_mib"] for row in rows.values())
     even = _per_run(rows["ingest"], rows) / _per_run(rows["ingest, a tenth"], rows)
+    again = rows["ingest again"]["processor"] / rows["ingest"]["processor"]
     return {
+        "second ingest, share of the first": (again, f"at most {MOST_AGAIN}", again <= MOST_AGAIN),
         "share of the bare rate": (clock, f"at least {LEAST}", clock >= LEAST),
         "the same by processor time": (work, f"at least {LEAST}", work >= LEAST),
         "memory of a worker, MiB": (memory, f"at most {MOST_MIB}", memory <= MOST_MIB),

@@ -53,6 +53,15 @@ def ingest(folder: Path, jobs: int) -> int:
         return ingest_logs(Path(study), [folder], jobs=jobs).trajectories
 
 
+def again(folder: Path, jobs: int) -> int:
+    """An ingest into the database of the one before, which stays beside the logs; the number of runs
+    held."""
+    from skilljuror.pipeline.ingestion.ingest import ingest_logs
+
+    study = folder.with_name(f"{folder.name}-study")
+    return ingest_logs(study, [folder], jobs=jobs).trajectories
+
+
 def tokens(folder: Path, jobs: int) -> int:
     """Find, parse and count the tokens of every step exactly; the number of runs."""
     from benchmarks.work import counted, read_all
@@ -65,6 +74,7 @@ STAGES: dict[str, Callable[[Path, int], int]] = {
     "parse": parse,
     "attribute": attribute,
     "ingest": ingest,
+    "again": again,
     "tokens": tokens,
 }
 

@@ -404,6 +404,11 @@ class StudyFolder:
         return self.root / "sources.jsonl"
 
     @property
+    def no_quotes(self) -> Path:
+        """Lies in a study that keeps no texts of its logs."""
+        return self.root / "no-quotes"
+
+    @property
     def report(self) -> Path:
         """Default folder of the report."""
         return self.root / "report"

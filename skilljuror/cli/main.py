@@ -103,7 +103,7 @@ def _run_guarded() -> int:
         if (limit := _explain_limit(error)) is None:
             raise
         return _report(error, limit, 2)
-    return status
+    return TERMINATED if _SIGTERMS and status == STOPPED else status
 
 
 def _explain_limit(error: Exception) -> str | None:

@@ -103,6 +103,27 @@ def ingest(
             help="Measure by this as well: a metric of yours, package.module:attribute; repeatable.",
         ),
     ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Read unchanged files as well.")] = False,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify", help="Compare files by their content, not by size and time alone."
+        ),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Forget files that are gone, and runs that shorter files no longer give.",
+        ),
+    ] = False,
+    no_quotes: Annotated[
+        bool,
+        typer.Option(
+            "--no-quotes",
+            help="Keep no previews and quotes of logs, from now on: query, show, judge.",
+        ),
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -111,10 +132,13 @@ def ingest(
     from skilljuror.files import StudyFolder
     from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 
-    options = MeasureOptions(count_tokens, tuple(metrics or ()))
+    options = MeasureOptions(count_tokens, tuple(metrics or ()), quotes=not no_quotes)
     moment = _timestamp(since)
     own = not paths and StudyFolder(study).planned
-    for option, given in (("since", since), ("format", formats)):
+    of_logs = {
+        "since": since, "format": formats, "again": again, "verify": verify, "prune": prune,
+    }  # fmt: skip
+    for option, given in of_logs.items():
         if own and given:
             problem = f"--{option} is for logs; of a study's own trials all are read"
             raise UsageError(problem, field=option)
@@ -126,11 +150,12 @@ def ingest(
             summary = ingest_trials(study, options=options, jobs=jobs, progress=listener)
         else:
             from skilljuror.parsers.discovery.find_logs import LogFilter
+            from skilljuror.pipeline.ingestion.changes import ReadPolicy
             from skilljuror.pipeline.ingestion.ingest import ingest_logs
 
             summary = ingest_logs(
                 study, chosen, wanted=LogFilter(moment, formats or ()), options=options,
-                jobs=jobs, progress=listener,
+                policy=ReadPolicy(again, verify, prune), jobs=jobs, progress=listener,
             )  # fmt: skip
     emit(summary, json, lambda: _print_ingest(summary, study))
     if summary.errors:
@@ -138,6 +163,11 @@ def ingest(
 
 
 def _print_ingest(summary: Any, study: Path) -> None:
+    if not summary.trials:
+        gone = f"; {summary.gone} gone, whose runs stay until --prune" if summary.gone else ""
+        print(
+            f"{summary.new} files new, {summary.changed} changed, {summary.unchanged} unchanged{gone}"
+        )
     print(
         f"{summary.parsed} files read, {summary.duplicates} duplicates,"
         f" {summary.skipped} skipped, {summary.errors} errors"
@@ -146,6 +176,11 @@ def _print_ingest(summary: Any, study: Path) -> None:
         f"{summary.trajectories} trajectories, {summary.steps} steps,"
         f" {summary.skills} skills touched, {summary.events} resource events"
     )
+    if summary.kept:
+        print(
+            f"{summary.kept} runs are kept as they were, though files of theirs became shorter or are"
+            " gone (table kept_runs); --prune takes what the files hold now"
+        )
     if summary.unlogged:
         print(
             f"trials whose result stands without a log: {summary.unlogged}"
@@ -203,6 +238,9 @@ def _timestamp(since: str | None) -> float | None:
 def judge(
     study: Study,
     name: Annotated[str, typer.Option("--judge", help="Which judge.")] = "tracing",
+    again: Annotated[
+        bool, typer.Option("--again", help="Judge again what it has judged as it is.")
+    ] = False,
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -211,7 +249,7 @@ def judge(
     from skilljuror.pipeline.judging import judge_study
 
     with progress(json) as listener:
-        summary = judge_study(study, name, jobs=jobs, progress=listener)
+        summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
 
     def human() -> None:
         print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")

@@ -18,6 +18,7 @@ from skilljuror.judge.replay.timeline import (
     ContextText,
     TimelineEntry,
     timeline,
+    traced_lines,
 )
 from skilljuror.judge.rubric import EruRubric
 from skilljuror.judge.signals.cooccurrence import CooccurrenceDetector
@@ -134,7 +135,7 @@ class AgentTrace:
         command = self._shown.command_lines(entry.position)
         if self.events[i].kind == "exec":
             command = list(parts_running(command, script)) or command
-        self.script_runs.prepare(i, entry.text.splitlines(), command, script)
+        self.script_runs.prepare(i, traced_lines(entry.text), command, script)
 
     # Second pass: who said what first, and who used it.
 
@@ -155,7 +156,9 @@ class AgentTrace:
         for i in self._runs_at(entry):
             command = self._shown.command_lines(entry.position)
             failed = entry.ok is False
-            self.script_runs.restatements.finish(i, entry.text.splitlines(), command, failed=failed)
+            self.script_runs.restatements.finish(
+                i, traced_lines(entry.text), command, failed=failed
+            )
         for portion in self._portions(entry):
             hits = {} if portion.entries else self.features.find(portion.lines)
             self.script_runs.mentioned(hits, prompt=entry.prompt)
@@ -196,7 +199,7 @@ class AgentTrace:
         for i in self._shown.events_at.get(action.position, ()) if action.position else ():
             self.traces[i].made_by = action
             self.script_runs.start(i)
-        lines = action.text.splitlines()
+        lines = traced_lines(action.text)
         hits = self.features.find(lines)
         self.script_runs.act(action, self._clock, hits)
         used = self._cooccurrence.used(lines) if action.call else []

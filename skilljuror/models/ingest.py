@@ -25,6 +25,8 @@ class SourceRow(Struct, frozen=True, gc=False):
     """Why it was skipped, is an error, or lost to another capture."""
     size: int | None = None
     """Bytes."""
+    passing: bool = False
+    """Whether another attempt may end otherwise: it could not be opened. Not kept."""
 
 
 class TrajectoryRow(Struct, frozen=True, gc=False):
@@ -180,3 +182,32 @@ class Ingested(Struct, frozen=True):
     """Its measures."""
     exposure: Exposure | None = None
     """Its knowledge exposure."""
+
+
+class SeenFile(Struct, frozen=True, gc=False):
+    """A file that ingest looked at, or a folder that is read as a whole."""
+
+    path: str
+    """Path as found."""
+    size: int
+    """Bytes; of a folder, of all its files."""
+    mtime_ns: int
+    """Last change, nanoseconds since the epoch; of a folder, that of any of its files."""
+    inode: int
+    """Number that its file system gives it."""
+    content: str | None
+    """Digest of a folder's tree, or of what stands in a file where that was asked for."""
+    reader: str
+    """Digest of the code and the options that it was read with; "" where it is to be read again."""
+    format: str | None
+    """Format that claims it."""
+    session: str | None
+    """The session that its first bytes name."""
+    link: str | None
+    """Its place among the files of its session, JSON."""
+    problem: str | None
+    """Why it is not read."""
+    names: tuple[str, ...]
+    """Names that tie it to others, which have one of them too."""
+    read_with: str | None = None
+    """Digest of the group of files that it was read with."""

@@ -4,19 +4,21 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import TrajectoryError
-from skilljuror.files import StudyFolder
+from skilljuror.files import StudyFolder, data_dir, digest_json
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.measure import Verdict
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.logs import LoggedRun, logged_runs, read_logged
+from skilljuror.pipeline.ingestion.quotes import keeps_quotes, unquoted_verdict
+from skilljuror.pipeline.ingestion.reader import code_digest, file_digest
 from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.lookup import database_of
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
@@ -26,6 +28,7 @@ from skilljuror.store import open_write
 
 BATCH_SECONDS = 2.0
 """Seconds of work whose verdicts are stored together: what a kill can lose."""
+_KEPT = "its files became shorter than what is held; its verdicts stay as they are"
 Item = TypeVar("Item")
 
 
@@ -74,30 +77,58 @@ class JudgeJob(Struct, frozen=True):
     """Name of the judge, or its module:attribute."""
     logged: LoggedRun | None = None
     """Where its log is; None for a trial of the study."""
+    quotes: bool = True
+    """Whether verdicts may quote the log."""
 
 
 def judge_study(
-    study: Path, judge: str = "tracing", *, jobs: int = 1, progress: Listener = silent
+    study: Path,
+    judge: str = "tracing",
+    *,
+    again: bool = False,
+    jobs: int = 1,
+    progress: Listener = silent,
 ) -> JudgeSummary:
-    """Judge every ingested trajectory; verdicts are stored as they come."""
-    database, label = database_of(study), resolve(JUDGES, judge, "judge", Judge).name
+    """Judge every ingested trajectory; verdicts are stored as they come.
+
+    Foreign runs that the same judge judged as their files are now are left out, unless `again`.
+    """
+    kind = resolve(JUDGES, judge, "judge", Judge)
+    database, label = database_of(study), kind.name
     names = [str(row[0]) for row in run(database, "trajectory_names").rows]
     logged = {} if StudyFolder(study).planned else logged_runs(database, names)
-    work = [JudgeJob(study, name, judge, logged.get(name)) for name in names]
-    said: Counter[tuple[str, str]] = Counter()
-    unread: list[tuple[str, str]] = []
-    done = 0
+    inputs = _inputs(kind, judge, logged.values())
+    quotes = keeps_quotes(study)
+    unread = [(name, _KEPT) for name, run in logged.items() if run.kept]
     # One that cannot be written is refused here, rather than after all the work.
     with open_write(database) as store:
+        before = {} if again else store.judged(label)
+        held = {name for name, digest in before.items() if inputs.get(name) == digest}
+        held.update(name for name, _ in unread)
+        said = Counter(store.verdict_counts(label, sorted(held)))
+        work = [
+            JudgeJob(study, name, judge, logged.get(name), quotes)
+            for name in names
+            if name not in held
+        ]
+        done = 0
         for batch in _batches(map_unordered(judge_one, work, jobs)):
             read = [(job.name, found.verdicts) for job, found in batch if found.problem is None]
             verdicts = [verdict for _, found in read for verdict in found]
-            store.put_judged(label, [name for name, _ in read], verdicts)
+            store.put_judged(label, {name: inputs.get(name) for name, _ in read}, verdicts)
             said.update((verdict.label, verdict.category) for verdict in verdicts)
             unread += [(job.name, found.problem) for job, found in batch if found.problem]
             done += len(batch)
             progress(Progress("judge", done, len(work), batch[-1][0].name))
     return _summary(label, len(names), said, sorted(unread))
+
+
+def _inputs(kind: Any, judge: str, logged: Iterable[LoggedRun]) -> dict[str, str]:
+    """Foreign run -> digest of its files, and of the judge with its prompt and its rubric."""
+    rubrics = [path.read_bytes().hex() for path in sorted(data_dir("rubrics").glob("*.yaml"))]
+    prompt = getattr(kind, "prompt_sha256", None)
+    own = digest_json([code_digest("judge"), file_digest(judge), prompt, rubrics])
+    return {run.trajectory: digest_json([own, run.group]) for run in logged if run.group}
 
 
 def _summary(
@@ -146,7 +177,7 @@ def judge_one(job: JudgeJob) -> JudgedTrajectory:
     attribution = attribute(trajectory, manifest)
     judge: Judge = resolve(JUDGES, job.judge, "judge", Judge)()
     verdicts = judge.judge(job.name, trajectory, attribution.events, attribution.manifest)
-    return JudgedTrajectory(tuple(verdicts))
+    return JudgedTrajectory(tuple(verdicts if job.quotes else map(unquoted_verdict, verdicts)))
 
 
 def _load(job: JudgeJob) -> tuple[Trajectory | None, SkillManifest | None]:

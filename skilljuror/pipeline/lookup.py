@@ -16,6 +16,12 @@ from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.logs import logged_runs, read_logged
+from skilljuror.pipeline.ingestion.quotes import (
+    keeps_quotes,
+    unquoted_event,
+    unquoted_verdict,
+    without_texts,
+)
 from skilljuror.pipeline.ingestion.trials import read_trial
 from skilljuror.pipeline.workers import Listener, Progress, silent
 from skilljuror.queries.run import run
@@ -73,7 +79,15 @@ def look_up(study: Path, name: str) -> RunDetails:
         name = _full_name(names, name, study, "trajectories")
         trajectory = read_logged(logged_runs(database, [name])[name])
         analysis = analyse(name, trajectory)
-    return RunDetails(name, record, trajectory, analysis.events, _verdicts(study, name))
+    details = RunDetails(name, record, trajectory, analysis.events, _verdicts(study, name))
+    return details if keeps_quotes(study) else _without_quotes(details)
+
+
+def _without_quotes(details: RunDetails) -> RunDetails:
+    trajectory = details.trajectory and without_texts(details.trajectory)
+    events = tuple(map(unquoted_event, details.events))
+    verdicts = tuple(map(unquoted_verdict, details.verdicts))
+    return RunDetails(details.name, details.record, trajectory, events, verdicts)
 
 
 def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]) -> None:

@@ -3,7 +3,8 @@
 Columns of plain values are a fraction of the work of as many records to hand over.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 from skilljuror.models.events import Exposure, ResourceEvent
@@ -49,6 +50,16 @@ def run_columns(runs: Sequence[Ingested]) -> RunColumns:
 def run_names(columns: RunColumns) -> tuple[list[str], set[str]]:
     """(keys of the trajectories, names that have measures)."""
     return columns["trajectories"]["trajectory"], set(columns["measures"]["trial"])
+
+
+def without_runs(columns: RunColumns, keys: Container[str]) -> RunColumns:
+    """The columns without the rows of some runs."""
+    left: RunColumns = {}
+    for table, _ in RUN_TABLES:
+        rows = columns[table.name]
+        wanted = [name not in keys for name in rows[table.key[0]]]
+        left[table.name] = {name: [*compress(values, wanted)] for name, values in rows.items()}
+    return left
 
 
 def merge_batches(batches: Iterable[RunColumns]) -> Iterator[RunColumns]:

@@ -180,6 +180,33 @@ CREATE TABLE sources (
     size BIGINT  -- Bytes.
 );
 
+-- One row per run that its files no longer give: one of them is gone or became shorter. Its rows are kept until `ingest --prune`.
+CREATE TABLE kept_runs (
+    trajectory VARCHAR NOT NULL  -- Key of the run.
+);
+
+-- One row per file that ingest looked at, or folder that is read as a whole: what it need not open again.
+CREATE TABLE seen (
+    path VARCHAR NOT NULL,  -- Path as found.
+    size BIGINT NOT NULL,  -- Bytes; of a folder, of all its files.
+    mtime_ns BIGINT NOT NULL,  -- Last change, nanoseconds since the epoch; of a folder, that of any of its files.
+    inode UBIGINT NOT NULL,  -- Number that its file system gives it.
+    content VARCHAR,  -- sha256 of a folder's tree, or of what stands in a file where `ingest --verify` asked for it.
+    reader VARCHAR NOT NULL,  -- Digest of the code and the options that it was read with; empty where it is to be read again.
+    format VARCHAR,  -- Format that claims it.
+    session VARCHAR,  -- The session that its first bytes name.
+    link VARCHAR,  -- Its place among the files of its session, JSON.
+    problem VARCHAR,  -- Why it is not read.
+    names VARCHAR[] NOT NULL,  -- Names that tie it to others, which have one of them too.
+    read_with VARCHAR  -- Digest of the group of files that it was read with.
+);
+
+-- One row per group of files that were read together: captures of one session, with what belongs to them.
+CREATE TABLE groups (
+    digest VARCHAR NOT NULL,  -- Digest of reader, paths and facts of its files; begins with - where it is to be read again.
+    keys VARCHAR[] NOT NULL  -- Keys of the runs that it gave.
+);
+
 -- One row per run of an agent.
 CREATE TABLE trajectories (
     trajectory VARCHAR NOT NULL,  -- Key of the run.
@@ -339,6 +366,13 @@ CREATE TABLE verdicts (
     model VARCHAR,  -- Model behind the judge; null for a judge without one.
     prompt_sha256 VARCHAR,  -- Digest of the judge's prompt.
     note VARCHAR NOT NULL  -- Free text.
+);
+
+-- One row per judge and run that it judged: what it need not judge again.
+CREATE TABLE judged (
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    input VARCHAR NOT NULL  -- Digest of the judge, its prompt and the files of the run.
 );
 
 -- Views that put the planned frame and foreign logs side by side.

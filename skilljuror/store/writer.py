@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from skilljuror.errors import StoreError
-from skilljuror.models.ingest import SourceRow, UnloggedTrial
+from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
 from skilljuror.models.measure import Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
+from skilljuror.store.seen import SeenFiles
 from skilljuror.store.tables import Columns, Table
 from skilljuror.store.values import without_misfits
 
@@ -31,6 +32,10 @@ class Store:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self.seen = SeenFiles(connection)
+        """What is remembered of files."""
+        self._inside = False
+        """Whether a transaction is under way."""
         self._types: dict[str, dict[str, str]] = {}
         """Table -> column -> type, as far as asked."""
         self._known_runs: dict[str, set[str]] = {}
@@ -40,7 +45,7 @@ class Store:
 
     def put_plan(self, plan: "StudyPlan") -> None:
         """Replace the plan: study, tasks, attributes, conditions and planned trials."""
-        with self._transaction():
+        with self.transaction():
             for table, records in plans.plan_rows(plan):
                 self._delete_all(table.name)
                 self._insert_records(table, records)
@@ -53,7 +58,7 @@ class Store:
         if len(set(names)) < len(names):
             double = sorted({name for name in names if names.count(name) > 1})
             raise StoreError(f"two builds share the name {double[0]!r}: give each its own name")
-        with self._transaction():
+        with self.transaction():
             for table, records in plans.build_rows(builds):
                 self._delete_matching(table, {"build": names})
                 self._insert_records(table, records)
@@ -61,6 +66,16 @@ class Store:
     def builds(self) -> set[str]:
         """Names of the builds that are held."""
         return self._column_values("SELECT build FROM builds")
+
+    def remove_quotes(self) -> None:
+        """Take previews and quotes out of all rows, and out of the file."""
+        with self.transaction():
+            self._connection.execute("UPDATE steps SET preview = ''")
+            self._connection.execute("UPDATE events SET quote = '', note = ''")
+            self._connection.execute(
+                "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
+            )
+        self._connection.execute("CHECKPOINT")
 
     def trials(self) -> set[str]:
         """Names of the study's trials of which any row is held."""
@@ -84,26 +99,57 @@ class Store:
         """What ingest looked at."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
 
+    def put_seen(self, files: Sequence[SeenFile], groups: Mapping[str, Sequence[str]]) -> None:
+        """Files that were looked at, and digest -> keys of the groups that were read."""
+        records = [{"digest": digest, "keys": keys} for digest, keys in groups.items()]
+        self._put(tables.SEEN, _last_per_key(files, "path"))
+        self._put(tables.GROUPS, records)
+
     def put_metrics(self, definitions: Sequence[Mapping[str, Any]]) -> None:
         """What measures mean, each under its name."""
-        with self._transaction():
+        with self.transaction():
             self._replace(tables.METRICS, definitions)
 
     def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Answers of judges."""
         self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
 
-    def put_judged(self, judge: str, names: Sequence[str], verdicts: Sequence[Verdict]) -> None:
-        """All that a judge says of some trials or foreign runs, in place of what it said before."""
+    def judged(self, judge: str) -> dict[str, str]:
+        """Trial or foreign run -> digest of what the judge judged of it."""
+        sql = "SELECT trial, input FROM judged WHERE judge = $judge"
+        return dict(self._connection.execute(sql, {"judge": judge}).fetchall())
+
+    def verdict_counts(self, judge: str, names: Sequence[str]) -> dict[tuple[str, str], int]:
+        """(label, category) -> verdicts of a judge on some trials or foreign runs."""
+        rows = self._connection.execute(
+            "SELECT label, category, count(*) FROM verdicts"
+            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL",
+            {"judge": judge, "names": list(names)},
+        ).fetchall()
+        return {(label, category): count for label, category, count in rows}
+
+    def put_judged(
+        self, judge: str, names: Mapping[str, str | None], verdicts: Sequence[Verdict]
+    ) -> None:
+        """All that a judge says of some trials or foreign runs, in place of what it said before.
+
+        `names` gives for each the digest of what was judged; None where there is none.
+        """
         if judge not in self._judged:
             sql = "SELECT DISTINCT trial FROM verdicts WHERE judge = $judge"
             self._judged[judge] = self._column_values(sql, {"judge": judge})
         again = sorted(self._judged[judge].intersection(names))
-        with self._transaction():
+        with self.transaction():
             if again:
                 keys = {"trial": again, "judge": [judge] * len(again)}
                 self._delete_matching(tables.VERDICTS, keys)
             self._insert_records(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
+            inputs = [
+                {"trial": name, "judge": judge, "input": digest}
+                for name, digest in names.items()
+                if digest is not None
+            ]
+            self._put(tables.JUDGED, inputs)
         self._judged[judge].update(names)
 
     def put_runs(self, batches: Iterable[RunColumns]) -> None:
@@ -131,7 +177,7 @@ class Store:
         named = [(table, {column: list(names)}) for table, column, names in gone if names]
         if not named:
             return
-        with self._transaction():
+        with self.transaction():
             for table, keys in named:
                 self._delete_matching(table, keys)
         self._known_runs.clear()
@@ -141,7 +187,7 @@ class Store:
         old = sorted(self._names(tables.TRAJECTORIES, "trajectory").intersection(keys))
         again = sorted(self._names(tables.MEASURES, "trial") & measured)
         logged = sorted(self._names(tables.UNLOGGED_TRIALS, "trial").intersection(keys))
-        with self._transaction():
+        with self.transaction():
             for table, _ in RUN_TABLES:
                 if gone := again if table is tables.MEASURES else old:
                     self._delete_matching(table, {table.key[0]: gone})
@@ -165,7 +211,7 @@ class Store:
 
     def _put(self, table: Table, records: Sequence[Any]) -> None:
         if records:
-            with self._transaction():
+            with self.transaction():
                 self._replace(table, records)
 
     def _replace(self, table: Table, records: Sequence[Any]) -> None:
@@ -219,13 +265,20 @@ class Store:
         return self._types[name]
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
+        """All that is written in the block, or nothing of it."""
+        if self._inside:
+            yield
+            return
+        self._inside = True
         self._connection.execute("BEGIN")
         try:
             yield
         except BaseException:
             self._connection.execute("ROLLBACK")
             raise
+        finally:
+            self._inside = False
         self._connection.execute("COMMIT")
 
 
@@ -235,6 +288,8 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
         yield table, table.key[0], runs
     yield tables.UNLOGGED_TRIALS, "trial", runs
     yield tables.VERDICTS, "trial", runs
+    yield tables.JUDGED, "trial", runs
+    yield tables.KEPT_RUNS, "trajectory", runs
 
 
 def _last_per_key(records: Iterable[Any], *key: str) -> list[Any]:

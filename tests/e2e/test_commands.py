@@ -112,7 +112,9 @@ def test_report_is_one_file_that_says_what_ran(study):
     drift, harmless = ask(study, "gate_power")
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (8, 8, 3)
     assert f"of {drift['planted']} planted changes (95 % interval" in page
-    assert f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits" in page
+    edits = f"flagged {harmless['flagged']} of {harmless['planted']} harmless edits"
+    assert f"{edits}: {harmless['failed']} failed, " in page
+    assert (drift["policy"], drift["own_policy"]) == ("strict", True)
     assert list((study / "report").rglob("*.csv"))
 
 

@@ -166,6 +166,20 @@ def test_sigterm_is_told_in_one_line(words, tmp_path):
     assert "Traceback" not in told
 
 
+def test_a_command_that_tells_of_its_stop_itself_was_terminated_all_the_same():
+    """As `run` does, which says how to go on."""
+    script = (
+        "import os, signal, skilljuror.cli.app as app\n"
+        "def run(words):\n"
+        "    try:\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    except KeyboardInterrupt:\n        return 130\n"
+        "app.run = run\n"
+        "from skilljuror.cli.main import main\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == 143
+
+
 def has_workers(pid):
     """Whether the process has started others: the tracker of shared resources, and workers."""
     found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)  # fmt: skip

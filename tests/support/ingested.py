@@ -7,10 +7,15 @@ READ = GOLDENS / "codex-rollout" / "skill-read" / "raw.jsonl"
 CALL = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 
 
-def tables(study):
+REMEMBERED = {"groups", "seen"}
+"""What tells which files have to be read again; times and inodes are in it."""
+
+
+def tables(study, without=REMEMBERED):
     """Every row of the database, by table."""
     database = study / "study.duckdb"
-    names = run(database, "SELECT table_name FROM duckdb_tables() ORDER BY 1").rows
+    names = {name for (name,) in run(database, "SELECT table_name FROM duckdb_tables()").rows}
     return {
-        name: sorted(map(repr, run(database, f"SELECT * FROM {name}").rows)) for (name,) in names
+        name: sorted(map(repr, run(database, f"SELECT * FROM {name}").rows))
+        for name in sorted(names - set(without))
     }

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from skilljuror.judge.replay.timeline import TextPosition, call_text
+from skilljuror.judge.replay.timeline import TextPosition, call_text, traced_lines
 from skilljuror.models.events import ResourceEvent, SkillManifest
 from skilljuror.models.trajectory import Trajectory
 
@@ -63,7 +63,7 @@ class ShownText:
 
     def portions(self, position: TextPosition, text: str) -> list[ShownPortion]:
         """The text at a position, shared out; where no event is, all of it is one portion of nobody."""
-        lines = text.splitlines()
+        lines = traced_lines(text)
         events = self.events_at.get(position)
         if not events:
             return [ShownPortion((), tuple(lines))]
@@ -83,7 +83,9 @@ class ShownText:
     def command_lines(self, position: TextPosition) -> list[str]:
         """The lines that the agent wrote into the call at a position; none for a message."""
         step, call = position
-        return call_text(self._trajectory.steps[step].calls[call]).splitlines() if step >= 0 else []
+        return (
+            traced_lines(call_text(self._trajectory.steps[step].calls[call])) if step >= 0 else []
+        )
 
     def accesses_resource(self, position: TextPosition | None) -> bool:
         """Whether the call at a position opens, searches or lists a resource itself."""
@@ -144,7 +146,7 @@ def _texts(manifest: SkillManifest | None) -> dict[tuple[str, str], frozenset[st
     resources = manifest.resources if manifest else ()
     return {
         (_bare_skill_name(resource.skill), resource.path): frozenset(
-            line.strip() for line in resource.text.splitlines()
+            line.strip() for line in traced_lines(resource.text)
         )
         for resource in resources
         if resource.text is not None

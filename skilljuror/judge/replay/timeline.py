@@ -9,6 +9,9 @@ from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
 SURVIVES_COMPACTION = frozenset({"prompt", "system", "slash", "skill_listing"})
 """Kinds of message that the agent still has after a compaction."""
 
+LONGEST_LINE = 100_000
+"""Characters of a line that are traced: what stands behind them on it is not looked at."""
+
 TextPosition = tuple[int, int]
 """Where text reached a context, all positions from 0: a call as (its step in the trajectory, the call
 in the step), a message as (-1, the message in the trajectory)."""
@@ -56,6 +59,12 @@ class Compaction:
 
 
 TimelineEntry = AgentAction | ContextText | Compaction
+
+
+def traced_lines(text: str) -> list[str]:
+    """The lines of a text, as far as they are traced."""
+    lines = text.splitlines()
+    return lines if len(text) <= LONGEST_LINE else [line[:LONGEST_LINE] for line in lines]
 
 
 def agents_of(trajectory: Trajectory) -> list[str]:

@@ -9,6 +9,7 @@ words of the line; or it holds one such word and two thirds of everything on the
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from skilljuror.judge.features.tokenisation import STOP_WORDS, words_of
 from skilljuror.judge.replay.timeline import AgentAction
@@ -27,6 +28,9 @@ SHARE_OF_ALL_WORDS = 2 / 3
 
 FEWEST_WORDS = 3
 """Words of a line that such a share must come to at least."""
+
+MOST_SENTENCES = 300
+"""Sentences after a run that are compared with what it printed; what is said after them is not."""
 
 _ENDINGS = ("ing", "ed", "es", "s")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
@@ -105,7 +109,8 @@ class RestatementDetector:
 
     def act(self, action: AgentAction, clock: int) -> None:
         """The agent did something: words may restate what was printed since its last action."""
-        sentences = list(self._sentences(action.text)) if self._printed and not action.call else []
+        said = self._sentences(action.text) if self._printed and not action.call else ()
+        sentences = list(islice(said, MOST_SENTENCES))
         for i, output in self._printed.items() if sentences else ():
             match = self._match(output, sentences)
             if match:

@@ -86,9 +86,9 @@ class GeneratedLineProvenance:
         for start in range(len(words)):
             if start in ends:
                 ends |= {
-                    start + len(title)
-                    for title in self._titles
-                    if words[start : start + len(title)] == title
+                    start + count
+                    for count in self._title_lengths
+                    if start + count <= len(words) and words[start : start + count] in self._titles
                 }
         return bool(words) and len(words) in ends
 
@@ -137,8 +137,8 @@ class GeneratedLineProvenance:
     def _texts_of(self, file: str, target: str) -> list[str]:
         """What the file, or the files of the folder, says that a row of `file` names."""
         path = normpath(join(dirname(file), target))
-        below = [text for name, text in self._by_file.items() if name.startswith(f"{path}/")]
-        return self._by_file.get(path, []) + [text for texts in below for text in texts]
+        below = [text for name in self._below.get(path, ()) for text in self._by_file[name]]
+        return self._by_file.get(path, []) + below
 
     def _mentions(self, target: str) -> list[str]:
         """Units of the parent that share a line with a mention of the target, or a link to it; and
@@ -184,6 +184,17 @@ class GeneratedLineProvenance:
         return dict(texts)
 
     @cached_property
+    def _below(self) -> dict[str, list[str]]:
+        """Folder -> the names of `_by_file` below it."""
+        names: dict[str, list[str]] = defaultdict(list)
+        for name in self._by_file:
+            folder = name.rpartition("/")[0]
+            while folder:
+                names[folder].append(name)
+                folder = folder.rpartition("/")[0]
+        return names
+
+    @cached_property
     def _headings(self) -> frozenset[str]:
         return frozenset(unit.text for unit in self._parent_units if unit.kind == "heading")
 
@@ -203,6 +214,11 @@ class GeneratedLineProvenance:
             for count in range(LEAST_CUT, min(len(words), MOST_CUT))
         )
         return self._names | headings | frozenset(cut) - {()}
+
+    @cached_property
+    def _title_lengths(self) -> list[int]:
+        """Words that titles have."""
+        return sorted({len(title) for title in self._titles})
 
     @cached_property
     def _items(self) -> dict[tuple[str, int], tuple[str, ...]]:

@@ -1,15 +1,18 @@
 """Finding the logs in files and folders: what each is, and which belong together."""
 
 import os
-import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from skilljuror.files import path_of, path_text
 from skilljuror.parsers import FORMATS
 from skilljuror.parsers.base import FoundSource, Source
+from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, facts_of
 from skilljuror.parsers.discovery.session_families import join_session_files, session_in_head
 from skilljuror.parsers.discovery.unsupported import unsupported_kind
 from skilljuror.parsers.raw_logs.file_head import (
@@ -36,6 +39,25 @@ class LogFilter(NamedTuple):
 ALL_LOGS = LogFilter()
 
 
+class Located(NamedTuple):
+    """A file that was walked to, or a folder that is read as a whole; not looked into yet."""
+
+    path: str
+    """Where it is, as `path_text` writes it."""
+    target: str
+    """The same without links."""
+    facts: FileFacts | None
+    """What the folder around it tells; None where it cannot be looked at."""
+    named: bool = False
+    """Whether the caller named it."""
+    formats: tuple[str, ...] = ()
+    """Formats that claim a folder; () for a file."""
+    problem: str | None = None
+    """Why it is not looked into."""
+    broken: bool = False
+    """Whether that is an error."""
+
+
 def discover(
     paths: Sequence[Path], since: float | None = None, formats: Sequence[str] = ()
 ) -> list[FoundSource]:
@@ -44,49 +66,43 @@ def discover(
     Folders are walked without following links out of them. `since` and `formats` are those of
     `LogFilter`. Raises UsageError for a format that does not exist.
     """
-    finder = _Finder(formats, since)
-    sources: dict[Path, FoundSource] = {}
-    for path in paths:
-        for resolved, source in finder.sources_at(path):
-            sources.setdefault(resolved, source)
-    return join_session_files(list(sources.values()), cache(finder.identify))
+    finder = Finder(LogFilter(since, formats))
+    return finder.join(finder.locate(paths))
 
 
-def session_names_at(path: Path, formats: Sequence[str] = ()) -> set[str]:
-    """Names that tie a log to others, and those of the files that it goes on in; none where it
-    has gone."""
-    finder = _Finder(formats)
-    names: set[str] = set()
-    seen: set[Path] = set()
-    following: Path | None = path
-    while following is not None and following not in seen and following.is_file():
-        seen.add(following)
-        found = finder.identify(following)
-        names |= session_names_of(found)
-        following = found.link.continuation if found.link else None
-    return names
-
-
-def session_names_of(found: FoundSource) -> set[str]:
-    """Names that tie a log to others: its session, the key of its files, and its continuation."""
-    link = found.link
-    following = str(link.continuation.with_suffix("")) if link and link.continuation else None
-    return {name for name in (found.session, link and link.session, following) if name}
+def names_of(found: FoundSource) -> tuple[str, ...]:
+    """Names that tie a source to others, which have one of them too."""
+    link, path = found.link, path_text(found.source.path)
+    names = {found.session or path}
+    if link is not None:
+        names |= {path, link.session, "" if link.by_path else link.child or ""}
+        names.add(path_text(link.continuation) if link.continuation else "")
+    return tuple(sorted({name.encode("utf-8", "replace").decode() for name in names - {""}}))
 
 
 def folder_source_around(path: Path, formats: Sequence[str] = ()) -> Path | None:
     """The nearest folder around a file that a format reads as a whole; None where there is none."""
-    finder = _Finder(formats)
+    finder = Finder(LogFilter(None, formats))
     folders = list(path.parents)[:_FOLDERS_UP]
     return next((folder for folder in folders if finder.claims_folder(folder)), None)
 
 
-class _Finder:
-    """Looks at files and folders for logs of some formats."""
+Recall = Callable[[str, FileFacts], tuple[FileFacts, FoundSource | None]]
+"""Path and facts of a file -> its facts, and what it is; None where it must be opened."""
 
-    def __init__(self, formats: Sequence[str] = (), since: float | None = None) -> None:
-        self.formats = tuple(formats)
-        self.since = since
+
+def _forgetful(path: str, facts: FileFacts) -> tuple[FileFacts, FoundSource | None]:
+    return facts, None
+
+
+class Finder:
+    """Looks at files and folders for logs."""
+
+    def __init__(self, wanted: LogFilter = ALL_LOGS, recall: Recall = _forgetful) -> None:
+        self.formats, self.since = tuple(wanted.formats), wanted.since
+        self.looked_at: dict[str, tuple[FoundSource, FileFacts]] = {}
+        """Path -> what a file is, and its facts before it was opened."""
+        self._recall = recall
         self._of_files: list[str] = []
         self._of_folders: dict[str, list[str]] = {}
         """Name of a file -> formats of whole folders that hold one."""
@@ -95,18 +111,51 @@ class _Finder:
             of_kind = self._of_files if marker is None else self._of_folders.setdefault(marker, [])
             of_kind.append(name)
 
-    def sources_at(self, path: Path) -> Iterator[tuple[Path, FoundSource]]:
-        """(path without links, what is there)."""
+    def locate(self, paths: Sequence[Path]) -> list[Located]:
+        """Every file under the paths, and every folder that is read as a whole; each once."""
+        located: dict[str, Located] = {}
+        for path in paths:
+            for one in self._locate_at(path):
+                located.setdefault(one.target, one)
+        return list(located.values())
+
+    def join(self, located: Iterable[Located]) -> list[FoundSource]:
+        """What was located, with those of one session joined."""
+        return join_session_files([self.find(one) for one in located], cache(self._identify))
+
+    def find(self, one: Located) -> FoundSource:
+        """What a file or folder is; it is opened once, and not where it is remembered."""
+        path, before = path_of(one.path), self.looked_at.get(one.path)
+        if before is not None:
+            return replace(before[0], named=one.named)
+        if one.problem is not None or one.facts is None:
+            problem = one.problem or "cannot be looked at"
+            size = one.facts.size if one.facts and not one.facts.content else None
+            return FoundSource(Source(path), None, one.named, problem, size=size, broken=one.broken)
+        facts, found = self._recall(one.path, one.facts)
+        if one.formats:
+            inside_formats = tuple(self._of_files) if self.formats else ()
+            found = self._decide(Source(path, formats=inside_formats), list(one.formats), None)
+        elif found is None:
+            found = self._open(path, facts.size)
+        self.looked_at[one.path] = found, facts
+        return replace(found, named=one.named)
+
+    def _identify(self, path: Path) -> FoundSource:
+        """What a file is that nobody asked for."""
+        return self.find(Located(path_text(path), "", facts_at(path)))
+
+    def _locate_at(self, path: Path) -> Iterator[Located]:
         if path.is_dir():
             yield from self._walk(path)
         elif path.is_file():
-            yield path.resolve(), self.identify(path, named=True)
+            yield Located(path_text(path), str(path.resolve()), facts_at(path), named=True)
         else:
             problem = f"{str(path)!r} does not exist"
-            yield path.resolve(), FoundSource(Source(path), None, True, problem)
+            yield Located(path_text(path), str(path.resolve()), None, named=True, problem=problem)
 
-    def identify(self, path: Path, *, named: bool = False) -> FoundSource:
-        """What a file is."""
+    def _open(self, path: Path, size: int) -> FoundSource:
+        """What a file is, by its first bytes."""
         try:
             source = Source(path, read_head(path))
             formats = self._claims(source)
@@ -115,8 +164,8 @@ class _Finder:
                 formats = self._claims(longer)
                 source = longer if formats else source
         except OSError as error:
-            return _unreadable(path, error, named=named)
-        return self._decide(source, formats, named=named)
+            return FoundSource(Source(path), None, False, _refused(error), size=size, broken=True)
+        return self._decide(source, formats, size)
 
     def claims_folder(self, folder: Path) -> bool:
         """Whether a format reads a folder as a whole."""
@@ -126,31 +175,51 @@ class _Finder:
     def _claims(self, source: Source) -> list[str]:
         return claims(source, self._of_files) if self._of_files else []
 
-    def _walk(self, root: Path) -> Iterator[tuple[Path, FoundSource]]:
-        inside = root.resolve()
-        waiting = [(root, inside)]
+    def _walk(self, root: Path) -> Iterator[Located]:
+        top = str(root.resolve())
+        waiting = [(str(root), top)]
         while waiting:
             folder, resolved = waiting.pop()
             try:
                 folders, files = _entries(folder)
             except OSError as error:
-                yield resolved, _unreadable(folder, error, named=folder == root)
+                named = folder == str(root)
+                yield Located(
+                    _as_text(folder), resolved, None, named, (), _refused(error), broken=True
+                )
                 continue
-            marker, formats = self._folder_formats(folder, [entry.name for entry in files])
+            marker, formats = self._folder_formats(Path(folder), [entry.name for entry in files])
             if formats:
-                if self._is_recent(folder / marker):
-                    inside_formats = tuple(self._of_files) if self.formats else ()
-                    source = Source(folder, formats=inside_formats)
-                    yield resolved, self._decide(source, formats, named=folder == root)
+                facts = facts_at(folder)
+                if self._is_recent(facts_at(f"{folder}/{marker}")):
+                    yield Located(
+                        _as_text(folder), resolved, facts, folder == str(root), tuple(formats)
+                    )
                 continue
             for entry in files:
-                path, target = folder / entry.name, resolved / entry.name
-                if entry.is_symlink() and not (target := path.resolve()).is_relative_to(inside):
-                    problem = "a link out of the folder"
-                    yield target, FoundSource(Source(path), None, False, problem, size=_size(path))
-                elif entry.is_file() and self._is_recent(path):
-                    yield target, self.identify(path)
-            waiting.extend((folder / name, resolved / name) for name in reversed(folders))
+                if found := self._at_entry(entry, f"{folder}/{entry.name}", resolved, top):
+                    yield found
+            waiting.extend((f"{folder}/{name}", f"{resolved}/{name}") for name in reversed(folders))
+
+    def _at_entry(
+        self, entry: "os.DirEntry[str]", path: str, folder: str, top: str
+    ) -> Located | None:
+        """A file in a folder below the resolved folder `top`; None for what is none."""
+        target = f"{folder}/{entry.name}"
+        if entry.is_symlink():
+            resolved = Path(path).resolve()
+            target = str(resolved)
+            if not resolved.is_relative_to(top):
+                return Located(
+                    _as_text(path), target, facts_at(path), problem="a link out of the folder"
+                )
+        try:
+            if not entry.is_file():
+                return None
+            facts = facts_of(entry.stat())
+        except OSError as error:
+            return Located(_as_text(path), target, None, problem=_refused(error), broken=True)
+        return Located(_as_text(path), target, facts) if self._is_recent(facts) else None
 
     def _folder_formats(self, folder: Path, names: Sequence[str]) -> tuple[str, list[str]]:
         """(the file that marks a folder as one source, the formats that claim it); `names` are
@@ -161,30 +230,26 @@ class _Finder:
                 return name, formats
         return "", []
 
-    def _is_recent(self, path: Path) -> bool:
-        try:
-            return self.since is None or path.stat().st_mtime >= self.since
-        except OSError:  # told when it is read
-            return True
+    def _is_recent(self, facts: FileFacts | None) -> bool:
+        return self.since is None or (facts is not None and facts.mtime_ns >= self.since * 1e9)
 
-    def _decide(self, source: Source, formats: list[str], *, named: bool) -> FoundSource:
+    def _decide(self, source: Source, formats: list[str], size: int | None) -> FoundSource:
         """What becomes of a source that some formats claim; its head is not kept."""
-        size = _size(source.path)
         without_head = Source(source.path, formats=source.formats)
         if len(formats) == 1:
             link = parser(formats[0]).session_link(source)
             session = link.session if link and not link.by_path else session_in_head(source)
-            return FoundSource(without_head, formats[0], named, None, link, session, size)
+            return FoundSource(without_head, formats[0], False, None, link, session, size)
         if formats:
             problem = f"{' and '.join(formats)} both claim it; name one with --format"
         elif kind := unsupported_kind(source):
             problem = f"{kind}: this kind of log is not read"
         elif line := _broken_line(source, size):
             problem = f"damaged: line {line} is no JSON, and no format claims it"
-            return FoundSource(without_head, None, named, problem, size=size, broken=True)
+            return FoundSource(without_head, None, False, problem, size=size, broken=True)
         else:
             problem = "no format claims it"
-        return FoundSource(without_head, None, named, problem, size=size)
+        return FoundSource(without_head, None, False, problem, size=size)
 
 
 def _may_come_later(source: Source) -> bool:
@@ -192,10 +257,13 @@ def _may_come_later(source: Source) -> bool:
     return len(source.head) == HEAD_BYTES and source.head.lstrip()[:1] in {b"{", b"["}
 
 
-def _unreadable(path: Path, error: OSError, *, named: bool) -> FoundSource:
-    """A file or folder that the system refuses, which may hold what nobody will know of."""
-    problem = f"cannot be read: {error.strerror}"
-    return FoundSource(Source(path), None, named, problem, size=_size(path), broken=True)
+def _as_text(path: str) -> str:
+    return path if path.isascii() else path_text(Path(path))
+
+
+def _refused(error: OSError) -> str:
+    """What is said of a file or folder that may hold what nobody will know of."""
+    return f"cannot be read: {error.strerror}"
 
 
 def _broken_line(source: Source, size: int | None) -> int | None:
@@ -205,7 +273,7 @@ def _broken_line(source: Source, size: int | None) -> int | None:
     return first_broken_line(source.head, whole=size is not None and size <= len(source.head))
 
 
-def _entries(folder: Path) -> tuple[list[str], list["os.DirEntry[str]"]]:
+def _entries(folder: str) -> tuple[list[str], list["os.DirEntry[str]"]]:
     """(names of the folders, everything else) in a folder, sorted; links to folders are neither.
 
     Raises OSError."""
@@ -213,12 +281,3 @@ def _entries(folder: Path) -> tuple[list[str], list["os.DirEntry[str]"]]:
         entries = sorted(scanned, key=attrgetter("name"))
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
     return [entry.name for entry in folders], [entry for entry in entries if not entry.is_dir()]
-
-
-def _size(path: Path) -> int | None:
-    """Bytes of a file; None for a folder, and for what cannot be looked at."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_size if stat.S_ISREG(status.st_mode) else None

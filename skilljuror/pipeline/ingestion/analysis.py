@@ -29,6 +29,8 @@ class MeasureOptions(Struct, frozen=True):
     """Whether the tokens of every step are counted exactly; without it, their share is null."""
     metrics: tuple[str, ...] = ()
     """Further metrics, `module:attribute` of other packages."""
+    quotes: bool = True
+    """Whether previews of steps and quotes of evidence are kept."""
 
 
 NOTHING_FURTHER = MeasureOptions()

@@ -1,13 +1,15 @@
 """Anybody's agent logs into DuckDB (observed mode).
 
-Workers start first and load while logs are looked for; the database is loaded while they read.
+Of a first ingest, workers start first and load while logs are looked for; the database is loaded
+while they read. Later, what changed is found first, and without any there are no workers.
 """
 
 import os
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import takewhile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,28 +18,30 @@ from msgspec.structs import replace
 from skilljuror.errors import UsageError
 from skilljuror.files import StudyFolder, append_jsonl, path_of, path_text, read_jsonl
 from skilljuror.metrics import families
-from skilljuror.models.ingest import SourceRow
 from skilljuror.parsers import FORMATS
-from skilljuror.parsers.base import FoundSource
-from skilljuror.parsers.discovery.find_logs import (
-    ALL_LOGS,
-    LogFilter,
-    discover,
-    session_names_at,
-    session_names_of,
-)
+from skilljuror.parsers.discovery.file_facts import is_gone
+from skilljuror.parsers.discovery.find_logs import ALL_LOGS, LogFilter
 from skilljuror.parsers.read import parser
 from skilljuror.pipeline.ingestion.analysis import NOTHING_FURTHER, MeasureOptions, definition_rows
+from skilljuror.pipeline.ingestion.changes import (
+    TRUSTING,
+    ChangeFinder,
+    Changes,
+    FileChanges,
+    ReadPolicy,
+)
 from skilljuror.pipeline.ingestion.logs import (
     LogGroup,
     ReadLogs,
-    group_captures,
     portions,
     preload,
     read_portion,
 )
+from skilljuror.pipeline.ingestion.quotes import settled_quotes
+from skilljuror.pipeline.ingestion.reader import reader_digest
 from skilljuror.pipeline.ingestion.rows import unread_row
-from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
+from skilljuror.pipeline.ingestion.stored_runs import StoredRuns
+from skilljuror.pipeline.ingestion.summary import IngestSummary, batches, summary_of
 from skilljuror.pipeline.workers import (
     Listener,
     Progress,
@@ -52,79 +56,20 @@ if TYPE_CHECKING:
     from skilljuror.store import Store
 
 
-class _StoredRuns:
-    """Runs that the database holds already: what is read now may join them or take their place."""
-
-    def __init__(self, database: Path) -> None:
-        self._keys: dict[str, list[str]] = {}
-        """Source -> keys of the runs that it gave."""
-        if database.is_file():
-            from skilljuror.store import open_write  # a first ingest loads it later
-
-            with open_write(database) as store:
-                for key, source in store.runs():
-                    self._keys.setdefault(source, []).append(key)
-        self._sources = sorted(self._keys)
-        self._stored_now: set[str] = set()
-        """Keys of the runs that this ingest stored."""
-
-    def with_related(
-        self, paths: Sequence[Path], wanted: LogFilter = ALL_LOGS
-    ) -> list[FoundSource]:
-        """The logs under the paths, with the earlier captures and relatives of their runs."""
-        found = discover(paths, *wanted)
-        paths_found = {one.source.path for one in found}
-        names = {name for one in found for name in session_names_of(one)}
-        others = sorted({path_of(source) for source in self._keys} - paths_found) if names else []
-        related = [path for path in others if session_names_at(path, wanted.formats) & names]
-        if not related:
-            return found
-        named = {one.source.path for one in found if one.named}
-        return [
-            replace(one, named=one.source.path in named)
-            for one in discover([*paths, *related], *wanted)
-        ]
-
-    def remove_replaced(
-        self,
-        store: "Store",
-        sources: Iterable[SourceRow],
-        runs: Iterable[str] = (),
-        parts: Sequence[str] = (),
-    ) -> None:
-        """Take out runs that their files no longer give, and files that are now parts of others.
-
-        A trial folder gives the runs of the logs in it.
-        """
-        self._stored_now.update(runs)
-        named = [*(row.path for row in sources), *parts] if self._keys else []
-        paths = [path for name in named for path in (name, *self._inside(name))]
-        keys = [key for path in paths for key in self._keys.pop(path, ())]
-        stale = [key for key in keys if key not in self._stored_now]
-        if stale or (paths and parts):
-            store.forget(stale, parts)
-
-    def _inside(self, folder: str) -> Iterator[str]:
-        """The sources of held runs that lie in a folder."""
-        begin = folder + os.sep
-        first = bisect_left(self._sources, begin)
-        rest = (self._sources[at] for at in range(first, len(self._sources)))
-        return takewhile(lambda path: path.startswith(begin), rest)
-
-
-def ingest_logs(
+def ingest_logs(  # noqa: PLR0913  each says another thing
     study: Path,
     paths: Sequence[Path],
     *,
     wanted: LogFilter = ALL_LOGS,
     jobs: int = 1,
     options: MeasureOptions = NOTHING_FURTHER,
+    policy: ReadPolicy = TRUSTING,
     progress: Listener = silent,
 ) -> IngestSummary:
     """Foreign logs into a database of their own (observed mode); doing it again changes nothing.
 
-    `wanted` says which of the logs under the paths are looked for, `options` what is measured. Raises
-    UsageError for a path, format or metric that is none.
+    `wanted` says which of the logs under the paths are looked for, `options` what is measured, `policy`
+    which files are read again. Raises UsageError for a path, format or metric that is none.
     """
     families(options.metrics)
     if options.count_tokens:
@@ -136,24 +81,35 @@ def ingest_logs(
         parser(name)  # refuses a wrong name before anything is read
     folder = StudyFolder(study)
     folder.root.mkdir(parents=True, exist_ok=True)
+    options = settled_quotes(study, options)
     absolute = [path.resolve() for path in paths]
     earlier = _earlier_ingests(folder)
-    append_jsonl(folder.sources_file, {"paths": [*map(path_text, absolute)], **wanted._asdict()})
-    with (
-        infrequent_gc(),
-        worker_pool(jobs, preload=preload) as pool,
-        database_to_fill(folder.database) as database,
-    ):
-        sinks = IngestSinks(database, IngestCounter(), progress, options)
-        stored = _StoredRuns(database)
-        found = stored.with_related(absolute, wanted)
+    _note_ingest(folder, absolute, wanted, earlier)
+    with infrequent_gc(), database_to_fill(folder.database) as database, ExitStack() as workers:
         remade = database != folder.database and (bool(earlier) or folder.database.exists())
-        if remade:
-            found = _with_earlier(found, stored, earlier)
-        _read_sources(sinks, pool, stored, found)
+        asked = [*(earlier if remade else ()), (absolute, wanted)]
+        pool = cache(lambda: workers.enter_context(worker_pool(jobs, preload=preload)))
+        if not database.is_file():
+            pool()  # workers load while logs are looked for
+        ingest = Ingest(pool, IngestSinks(database, progress, options), policy, time.time_ns())
+        summary = ingest.read_all(asked)
     if remade:
         _store_builds_again(folder.root)
-    return sinks.counter.summary(remade=remade)
+    return replace(summary, remade=remade)
+
+
+def _note_ingest(
+    folder: StudyFolder,
+    paths: Sequence[Path],
+    wanted: LogFilter,
+    earlier: Iterable[tuple[Sequence[Path], LogFilter]],
+) -> None:
+    """Write down what is ingested, unless that was before: the database can be made again from it."""
+    for theirs, before in earlier:
+        whole = before.since is None or (wanted.since is not None and before.since <= wanted.since)
+        if list(theirs) == list(paths) and list(before.formats) == list(wanted.formats) and whole:
+            return
+    append_jsonl(folder.sources_file, {"paths": [*map(path_text, paths)], **wanted._asdict()})
 
 
 def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
@@ -170,19 +126,6 @@ def _earlier_ingests(folder: StudyFolder) -> list[tuple[list[Path], LogFilter]]:
     ]
 
 
-def _with_earlier(
-    found: Sequence[FoundSource],
-    stored: _StoredRuns,
-    earlier: Iterable[tuple[Sequence[Path], LogFilter]],
-) -> list[FoundSource]:
-    """All logs that were ever ingested, and those found now."""
-    sources: dict[Path, FoundSource] = {}
-    for paths, wanted in earlier:
-        sources.update((one.source.path, one) for one in stored.with_related(paths, wanted))
-    sources.update((one.source.path, one) for one in found)
-    return [*sources.values()]
-
-
 def _store_builds_again(folder: Path) -> None:
     """Builds that lie in the folder as well are rows of its database."""
     from skilljuror.pipeline.construction.stored_builds import build_names, store_builds
@@ -192,25 +135,86 @@ def _store_builds_again(folder: Path) -> None:
 
 
 class IngestSinks(NamedTuple):
-    """Where an ingest puts what it reads, and what it counts of it."""
+    """Where an ingest puts what it reads."""
 
     database: Path
     """The database that is filled."""
-    counter: IngestCounter
-    """Counts what is stored, for the summary."""
     progress: Listener
     """Who is told of progress."""
     options: MeasureOptions
     """What is measured."""
 
 
-def _read_sources(
-    sinks: IngestSinks, pool: WorkerPool, stored: _StoredRuns, found: Sequence[FoundSource]
-) -> None:
-    """Read sources into the database."""
-    groups = group_captures(one for one in found if one.format is not None)
-    work = partial(read_portion, options=sinks.options)
-    _store_results(sinks, stored, found, pool.map_ordered(work, portions(groups)))
+class Ingest:
+    """One ingest: what changed is read, whatever workers do it."""
+
+    def __init__(
+        self, pool: Callable[[], WorkerPool], sinks: IngestSinks, policy: ReadPolicy, begun_ns: int
+    ) -> None:
+        self._pool = pool
+        self._sinks = sinks
+        self._policy = policy
+        self._begun_ns = begun_ns
+
+    def read_all(self, asked: Sequence[tuple[Sequence[Path], LogFilter]]) -> IngestSummary:
+        """Read what changed under the paths; what is held of them then."""
+        if self._policy.prune and self._sinks.database.is_file():
+            _prune(self._sinks.database)
+        walked: dict[str, None] = {}
+        counts = FileChanges()
+        for paths, wanted in asked:
+            changes, stored = self._changes(paths, wanted, self._policy)
+            if self._read(changes, stored):
+                once_more = ReadPolicy(verify=self._policy.verify)
+                self._read(*self._changes(paths, wanted, once_more))
+            walked.update(dict.fromkeys(changes.walked))
+            counts = FileChanges(*map(add, counts, changes.counts))
+        from skilljuror.store import open_write
+
+        with open_write(self._sinks.database) as store:
+            return summary_of(store.seen.totals([*walked]), counts)
+
+    def _changes(
+        self, paths: Sequence[Path], wanted: LogFilter, policy: ReadPolicy
+    ) -> tuple[Changes, StoredRuns]:
+        reader = reader_digest(self._sinks.options, wanted.formats)
+        if not self._sinks.database.is_file():
+            changes = ChangeFinder(None, reader, self._begun_ns, policy).changes(paths, wanted)
+            return changes, StoredRuns((), {})
+        from skilljuror.store import open_write  # a first ingest loads it later
+
+        with open_write(self._sinks.database) as store:
+            finder = ChangeFinder(store.seen, reader, self._begun_ns, policy)
+            changes = finder.changes(paths, wanted)
+            return changes, StoredRuns(store.runs() if changes.found else (), changes.kept)
+
+    def _read(self, changes: Changes, stored: StoredRuns) -> bool:
+        """Read groups and store what they give. Whether one of them gives a run that a group gives which
+        was not read: the later in the order of the paths counts, so that both have to be."""
+        work = partial(read_portion, options=self._sinks.options)
+        shares = list(portions(changes.groups))
+        results = self._pool().map_ordered(work, shares) if shares else ()
+        from skilljuror.store import open_write  # loaded while the workers read
+
+        unread = [unread_row(one) for one in changes.found if one.format is None]
+        done, total = 0, len(changes.found) - len(unread)
+        with open_write(self._sinks.database) as store:
+            with store.transaction():
+                # What is broken keeps what it gave.
+                stored.remove_replaced(store, [unread_row(one) for one in changes.given_up()])
+                store.put_metrics(definition_rows(self._sinks.options.metrics))
+                store.put_sources(unread)
+                store.put_seen([*changes.only_seen()], {})
+            for batch in batches(results):
+                with store.transaction():
+                    _store_batch(store, changes, stored, batch)
+                done += sum(len(group.found) for portion, _ in batch for group in portion)
+                self._sinks.progress(Progress("ingest", done, total))
+            store.seen.leave(changes.gone)
+            contested = store.seen.contested()
+            store.seen.read_again(contested)
+            left = contested - set(changes.digests.values())
+            return bool(left and left & store.seen.digests_of(changes.walked))
 
 
 def _check_paths(study: Path, paths: Iterable[Path]) -> None:
@@ -229,45 +233,41 @@ def _check_paths(study: Path, paths: Iterable[Path]) -> None:
             )
 
 
-def _store_results(
-    sinks: IngestSinks,
-    stored: _StoredRuns,
-    found: Sequence[FoundSource],
-    results: Iterable[tuple[Sequence[LogGroup], ReadLogs]],
-) -> None:
-    from skilljuror.store import open_write  # loaded while the workers read
-
-    counter, done = sinks.counter, 0
-    unread = [unread_row(one) for one in found if one.format is None]
-    given_up = [unread_row(one) for one in found if one.format is None and not one.broken]
-    total = len(found) - len(unread)
-    with open_write(sinks.database) as store:
-        stored.remove_replaced(store, given_up)  # what is broken keeps what it gave
-        store.put_metrics(definition_rows(sinks.options.metrics))
-        store.put_sources(unread)
-        counter.add_sources(unread)
-        for batch in batches(results):
-            _store_batch(store, counter, stored, [result for _, result in batch])
-            done += sum(len(group.found) for portion, _ in batch for group in portion)
-            sinks.progress(Progress("ingest", done, total))
-
-
 def _store_batch(
-    store: "Store", counter: IngestCounter, stored: _StoredRuns, results: Sequence[ReadLogs]
+    store: "Store",
+    changes: Changes,
+    stored: StoredRuns,
+    batch: Sequence[tuple[Sequence[LogGroup], ReadLogs]],
 ) -> None:
+    results = [result for _, result in batch]
     sources = [row for result in results for row in result.sources]
-    keys = [key for result in results for key in result.runs["trajectories"]["trajectory"]]
-    stored.remove_replaced(
-        store, sources, keys, [part for result in results for part in result.parts]
-    )
+    keys = [key for result in results for given in result.keys for key in given]
+    parts = [part for result in results for part in result.parts]
+    stored.remove_replaced(store, sources, keys, parts)
     store.put_sources(sources)
-    store.put_runs(result.runs for result in results)
-    alone = [trial for result in results for trial in result.unlogged]
-    store.put_unlogged(alone)
-    counter.unlogged += len(alone)
-    counter.add_sources(sources)
-    for result in results:
-        counter.add_runs(result.runs)
+    store.put_runs(stored.without_shorter(store, result.runs) for result in results)
+    store.put_unlogged([trial for result in results for trial in result.unlogged])
+    groups = {
+        changes.digest_of(group): given
+        for portion, result in batch
+        for group, given in zip(portion, result.keys, strict=True)
+    }
+    store.put_seen([file for digest in groups for file in changes.seen[digest]], groups)
+    passing = {row.path for row in sources if row.passing}
+    store.seen.read_again({changes.digests[path] for path in passing})
+
+
+def _prune(database: Path) -> None:
+    """Forget files that are gone, with their runs, and runs that files no longer give."""
+    from skilljuror.store import open_write
+
+    with open_write(database) as store, store.transaction():
+        gone = [path for path in store.sources() | store.seen.paths() if is_gone(path)]
+        lost = [key for key, source in store.runs() if is_gone(source)]
+        kept = store.seen.kept_runs()
+        store.seen.read_again([*store.seen.groups_giving(kept), *store.seen.digests_of(gone)])
+        store.forget([*lost, *kept], gone)
+        store.seen.forget(gone)
 
 
 def usual_folders() -> list[Path]:

@@ -25,6 +25,7 @@ from skilljuror.parsers.discovery.deduplication import (
 from skilljuror.parsers.discovery.find_logs import discover, folder_source_around
 from skilljuror.parsers.read import parser, read
 from skilljuror.pipeline.ingestion.analysis import MeasureOptions, analyse, size_of
+from skilljuror.pipeline.ingestion.quotes import without_quotes
 from skilljuror.store.runs import RunColumns, run_columns
 from skilljuror.work import TooMuchWork, allowed_work
 
@@ -41,8 +42,11 @@ KEPT = "what its result says is kept"
 BRANCH = "~"
 """Parts the key of a run from the name of its branch."""
 _LOGGED = """
-SELECT trajectory, source, format FROM trajectories
-WHERE trajectory IN (SELECT unnest($names::VARCHAR[]))
+SELECT
+    trajectory, source, format, if(starts_with(min(digest), '-'), NULL, min(digest)) AS "group",
+    trajectory IN (FROM kept_runs) AS kept
+FROM trajectories LEFT JOIN (SELECT unnest(keys) AS trajectory, digest FROM groups) USING (trajectory)
+WHERE trajectory IN (SELECT unnest($names::VARCHAR[])) GROUP BY ALL
 """
 
 
@@ -69,6 +73,8 @@ class ReadLogs(Struct, frozen=True):
     """Files that were read as parts of these (sub-agents, continuations)."""
     unlogged: tuple[UnloggedTrial, ...] = ()
     """Trials that left no run."""
+    keys: tuple[tuple[str, ...], ...] = ()
+    """Keys of the runs and of the trials without one, of each group in turn."""
 
 
 class LogEvents(Struct, frozen=True):
@@ -159,17 +165,22 @@ def read_portion(groups: tuple[LogGroup, ...], options: MeasureOptions) -> ReadL
     sources: list[SourceRow] = []
     counted: list[Ingested] = []
     alone: list[UnloggedTrial] = []
+    keys: list[tuple[str, ...]] = []
     for group in groups:
         rows, runs = _read_group(group, options)
-        counted += runs
+        counted += runs if options.quotes else map(without_quotes, runs)
+        unlogged: list[UnloggedTrial] = []
         for found, row in zip(group.found, rows, strict=True):
             told, trial = _without_run(found, row)
             sources.append(told)
-            alone += [trial] if trial else []
+            unlogged += [trial] if trial else []
+        alone += unlogged
+        given = [run.trajectory.trajectory for run in runs if run.trajectory]
+        keys.append((*given, *(trial.trial for trial in unlogged)))
     parts = [
         path_text(path) for group in groups for one in group.found for path in one.source.siblings
     ]
-    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone))
+    return ReadLogs(tuple(sources), run_columns(counted), tuple(parts), tuple(alone), tuple(keys))
 
 
 def session_hint(found: FoundSource) -> str:
@@ -241,7 +252,8 @@ def _parse(found: FoundSource) -> tuple[list[Trajectory], SourceRow]:
     try:
         runs = list(read(found.source, name))
     except TrajectoryError as error:
-        return [], SourceRow(path, "error", name, error.message, found.size)
+        passing = isinstance(error.__cause__, OSError)
+        return [], SourceRow(path, "error", name, error.message, found.size, passing)
     reason = None if runs else NO_RUN
     return runs, SourceRow(path, "parsed", name, reason, found.size)
 
@@ -275,6 +287,10 @@ class LoggedRun(Struct, frozen=True):
     """Its main raw log."""
     format: str
     """Format that it was read with."""
+    group: str | None = None
+    """Digest of the files that it was read from; None where that is not settled."""
+    kept: bool = False
+    """Whether its files no longer give it as it is held."""
 
 
 def logged_runs(database: Path, names: Sequence[str]) -> dict[str, LoggedRun]:

@@ -2,12 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 
 from skilljuror.models.ingest import SourceRow
+from skilljuror.pipeline.ingestion.changes import FileChanges
 from skilljuror.store.runs import RunColumns
+
+if TYPE_CHECKING:
+    from skilljuror.store.seen import Totals
 
 BATCH_ROWS = 40_000
 """Rows per transaction: enough to make the cost of one small, few enough to stay in memory."""
@@ -43,6 +47,16 @@ class IngestSummary(Struct, frozen=True):
     remade: bool
     """Whether a database of another version was made again from all its sources, without the
     verdicts of judges."""
+    new: int = 0
+    """Files that were never seen before."""
+    changed: int = 0
+    """Files that are not as they were."""
+    unchanged: int = 0
+    """Files that are as they were, and were not read again."""
+    gone: int = 0
+    """Files that are gone; their runs are held."""
+    kept: int = 0
+    """Runs that are held although their files became shorter or are gone in part."""
 
 
 class IngestCounter:
@@ -89,6 +103,33 @@ class IngestCounter:
             failures=tuple(sorted(self.failures)),
             remade=remade,
         )
+
+
+def summary_of(held: "Totals", counts: FileChanges) -> IngestSummary:
+    """What the database holds of the files of an ingest of logs."""
+    files: Counter[str] = Counter()
+    for status, _, _, count in held.statuses:
+        files[status] += count
+    told = [row for row in held.statuses if row[2] is not None and row[0] != "error"]
+    return IngestSummary(
+        trials=0,
+        parsed=files["parsed"],
+        duplicates=files["duplicate"],
+        skipped=files["skipped"],
+        errors=files["error"],
+        trajectories=held.runs,
+        unlogged=held.unlogged,
+        steps=held.steps,
+        skills=held.skills,
+        events=held.events,
+        unread=tuple((reason or "", count) for _, _, reason, count in told),
+        failures=tuple(
+            sorted((path, reason or "unknown") for _, path, reason, _ in held.statuses if path)
+        ),
+        remade=False,
+        kept=held.kept,
+        **counts._asdict(),
+    )
 
 
 class HasRuns(Protocol):

@@ -25,6 +25,7 @@ from skilljuror.pipeline.ingestion.analysis import (
     definition_rows,
     size_of,
 )
+from skilljuror.pipeline.ingestion.quotes import settled_quotes, without_quotes
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
@@ -148,7 +149,7 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     metrics = tuple(dict.fromkeys([*plan.config.metrics, *options.metrics]))
     definitions = definition_rows(metrics)
-    options = replace(options, metrics=metrics)
+    options = settled_quotes(study, replace(options, metrics=metrics))
     planned = {trial.trial for trial in plan.trials}
     work = [
         _TrialJob(study, trial, trial in planned, options) for trial in folder.finished_trials()
@@ -205,6 +206,8 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
             replace(row, status="error", reason=error.message) if row.status == "parsed" else row
             for row in sources
         ])
+    if not job.options.quotes:
+        found = without_quotes(found)
     return _TrialRows(job.trial, trial.record, sources, run_columns([found]))
 
 

@@ -1,7 +1,7 @@
 """Lay text out for Progressive Disclosure: which file holds what, before any link is set."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -73,6 +73,9 @@ class FileLayout:
         """Path in a marker -> path in the variant."""
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded_files if self.keeps_path(one)]
         self._taken = {path.casefold() for path in [*self.data_files, flat.path, *fixed]}
+        self._taken_folders = {one for path in self._taken for one in _folders_above(path)}
+        self._last_count: dict[str, int] = {}
+        """Path that several files would have -> the last number that was put to it."""
         self._references_folder = self._free_folder("references")
 
     def shown(self, path: str) -> str:
@@ -160,20 +163,18 @@ class FileLayout:
     def _free(self, path: str) -> str:
         """A path that no other file or folder takes, whatever the case."""
         pure = PurePosixPath(path)
-        candidate, count = path, 2
+        candidate, count = path, self._last_count.get(path, 1)
         while self._is_taken(candidate):
-            candidate = str(pure.with_name(f"{pure.stem}-{count}{pure.suffix}"))
             count += 1
+            candidate = str(pure.with_name(f"{pure.stem}-{count}{pure.suffix}"))
+        self._last_count[path] = count
         self._taken.add(candidate.casefold())
+        self._taken_folders.update(_folders_above(candidate.casefold()))
         return candidate
 
     def _is_taken(self, path: str) -> bool:
         key = path.casefold()
-        return (
-            key.endswith("/skill.md")
-            or key in self._taken
-            or any(name.startswith(f"{key}/") for name in self._taken)
-        )
+        return key.endswith("/skill.md") or key in self._taken or key in self._taken_folders
 
     def _fill(self, page: PageBuilder, ranges: Sequence[LineRange], title: str) -> None:
         """Copy ranges, promoted so that the page opens with one heading of level one."""
@@ -316,3 +317,11 @@ def merge_neighbours(moved: Sequence[SectionGroup], merge_tokens: int) -> list[l
 def _adjoins(left: SectionGroup, right: SectionGroup) -> bool:
     same = (left.path, left.skill) == (right.path, right.skill)
     return same and left.ranges[-1][1] == right.ranges[0][0]
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """Every folder that a path lies in."""
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]

@@ -50,11 +50,8 @@ class RootBudget:
 def root_score(flat: FlatSkill, group: SectionGroup) -> float:
     """How much a group belongs into the root: its title's words, its duties, its share of code."""
     text = flat.text(group.ranges)
-    code = sum(
-        len("\n".join(flat.lines[block.start : block.end]))
-        for block in flat.markdown.blocks
-        if block.kind == "fence" and any(a <= block.start < b for a, b in group.ranges)
-    )
+    fences = {block.start: block for lines in group.ranges for block in flat.fences_in(*lines)}
+    code = sum(len("\n".join(flat.lines[one.start : one.end])) for one in fences.values())
     value = 2.0 if _ROOT_TITLE.search(group.title) else 0.0
     value -= 2.0 if _REFERENCE_TITLE.search(group.title) else 0.0
     value -= CODE_WEIGHT * code / max(1, len(text))

@@ -1,13 +1,14 @@
 """The sections of a flat SKILL.md, and the groups of them that can move together."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.knowledge.generated.templates import template_of_heading
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.knowledge.markdown.block_index import Block, MarkdownIndex
 from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.models.resource_class import is_markdown
@@ -219,7 +220,8 @@ class FlatSkill:
 
     def _next_edge(self, line: int) -> int:
         """The first line behind another one where a section or an embedded file begins."""
-        return next((edge for edge in self._edges if edge > line), len(self.lines))
+        at = bisect_right(self._edges, line)
+        return self._edges[at] if at < len(self._edges) else len(self.lines)
 
     def groups(self, limit: int | None = None) -> list[SectionGroup]:
         """Everything but the frontmatter and the embedded files, in document order.
@@ -278,14 +280,29 @@ class FlatSkill:
             SectionGroup(tail, title, path, self.tokens(tail), continued=True, skill=skill),
         )
 
+    @cached_property
+    def _list_starts(self) -> list[int]:
+        """First lines of the ordered lists."""
+        return [b.start for b in self.markdown.blocks if b.kind == "ordered_list_open"]
+
+    def fences_in(self, start: int, end: int) -> Sequence[Block]:
+        """The fenced blocks that begin in a range of lines."""
+        first, last = bisect_left(self._fence_starts, start), bisect_left(self._fence_starts, end)
+        return self._fences[first:last]
+
+    @cached_property
+    def _fences(self) -> list[Block]:
+        return [block for block in self.markdown.blocks if block.kind == "fence"]
+
+    @cached_property
+    def _fence_starts(self) -> list[int]:
+        return [block.start for block in self._fences]
+
     def _parts_steps(self, start: int, cut: int, end: int) -> bool:
         """Whether a cut would leave the first steps of a procedure on one side and the next ones, a
         list that goes on counting, on the other."""
-        lists = [
-            block.start
-            for block in self.markdown.blocks
-            if block.kind == "ordered_list_open" and start <= block.start < end
-        ]
+        starts = self._list_starts
+        lists = starts[bisect_left(starts, start) : bisect_left(starts, end)]
         after = next((line for line in lists if line >= cut), None)
         if after is None or after == lists[0]:
             return False

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.models.plan import Copy, Generated
@@ -41,7 +42,7 @@ def defined_labels(lines: Sequence[str]) -> set[str]:
     if not any("]:" in line for line in lines):
         return set()
     markdown = markdown_index(tuple(lines))
-    return {label for label, _, _ in _definitions(markdown)}
+    return set(_first_places(markdown))
 
 
 def used_labels(lines: Sequence[str]) -> set[str]:
@@ -61,6 +62,15 @@ def _definitions(markdown: MarkdownIndex) -> Iterator[tuple[str, int, int]]:
             note = _FOOTNOTE.match(markdown.lines[block.start])
             if note and folded_label(note[1]) not in known:
                 yield folded_label(note[1]), block.start, block.end
+
+
+@lru_cache(maxsize=4)
+def _first_places(markdown: MarkdownIndex) -> dict[str, tuple[int, tuple[int, int]]]:
+    """Label -> rank, first line and end of its first definition; asked for every page that a text goes to."""
+    places: dict[str, tuple[int, tuple[int, int]]] = {}
+    for label, start, end in _definitions(markdown):
+        places.setdefault(label, (len(places), (start, end)))
+    return places
 
 
 RelocatedLine = Callable[[int, str], str]
@@ -98,14 +108,9 @@ def _lost(page: PageBuilder, flat: MarkdownIndex) -> list[tuple[str, tuple[int, 
         if isinstance(piece, Copy)
         for number in range(piece.start - 1, piece.end)
     }
-    first_places: dict[str, tuple[int, int]] = {}
-    for label, start, end in _definitions(flat):
-        first_places.setdefault(label, (start, end))
-    return [
-        (label, place)
-        for label, place in first_places.items()
-        if label in used and place[0] not in copied
-    ]
+    places = _first_places(flat)
+    ranked = sorted((*places[label], label) for label in used & places.keys())
+    return [(label, place) for _, place, label in ranked if place[0] not in copied]
 
 
 def _texts(flat: MarkdownIndex, start: int, end: int, page: str, line: RelocatedLine) -> list[str]:

@@ -1,0 +1,325 @@
+"""What changed since logs were last ingested: which groups of files have to be read.
+
+A file with the facts that it had is not opened: what it is, is remembered. Who belongs to whom is
+decided for whole families, the files that are tied by a name, wherever one of them changed. A group is
+read unless one of the same digest was: the code, the options, and the paths and facts of its files.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from skilljuror.files import digest_json, path_of, path_text
+from skilljuror.models.ingest import SeenFile
+from skilljuror.parsers.base import FoundSource, SessionLink, Source
+from skilljuror.parsers.discovery.file_facts import FileFacts, facts_at, is_gone, with_content
+from skilljuror.parsers.discovery.find_logs import Finder, Located, LogFilter, names_of
+from skilljuror.pipeline.ingestion.logs import LogGroup, group_captures
+
+if TYPE_CHECKING:
+    from skilljuror.store.seen import KnownFile, SeenFiles
+
+AGAIN = "-"
+"""Begins the digest of a group that is to be read again."""
+FRESH_NS = 2_000_000_000
+"""A file that changed less than that before the ingest began may have changed again since, at what
+its file system takes for the same time."""
+
+
+class ReadPolicy(Struct, frozen=True):
+    """How far ingest trusts what it remembers."""
+
+    again: bool = False
+    """Everything is read again."""
+    verify: bool = False
+    """Files are compared by what stands in them, not by size and time alone."""
+    prune: bool = False
+    """Files that are gone are forgotten, and runs that files no longer give."""
+
+
+TRUSTING = ReadPolicy()
+
+
+class FileChanges(NamedTuple):
+    """How many files are as they were."""
+
+    new: int = 0
+    """Files that were never seen."""
+    changed: int = 0
+    """Files that are not as they were."""
+    unchanged: int = 0
+    """Files that are as they were."""
+    gone: int = 0
+    """Files that were seen and are gone."""
+
+
+class Changes(NamedTuple):
+    """What an ingest has to do."""
+
+    found: list[FoundSource]
+    """Sources to store anew, in the order of the paths."""
+    groups: list[LogGroup]
+    """Those to read, in order."""
+    digests: dict[str, str]
+    """Path of every source to read -> digest of its group."""
+    seen: dict[str | None, list[SeenFile]]
+    """Digest of a group -> what is to be remembered of its files; None for those of no group."""
+    walked: list[str]
+    """Paths of all files that the ingest is about."""
+    gone: list[str]
+    """Files that are no longer there."""
+    kept: dict[str, int]
+    """Key -> steps of runs that give way to longer ones alone: a file of theirs became shorter, or is
+    gone."""
+    counts: FileChanges
+    """How many files are as they were."""
+
+    def digest_of(self, group: LogGroup) -> str:
+        """Digest of a group to read."""
+        return self.digests[path_text(group.found[0].source.path)]
+
+    def given_up(self) -> Iterator[FoundSource]:
+        """Sources that are not read and not broken."""
+        return (one for one in self.found if one.format is None and not one.broken)
+
+    def only_seen(self) -> Iterator[SeenFile]:
+        """What is to be remembered of files that are not read."""
+        read = set(self.digests.values())
+        return (file for group in self.seen.keys() - read for file in self.seen[group])
+
+
+class ChangeFinder:
+    """Compares files with what a database remembers of them."""
+
+    def __init__(
+        self, seen: "SeenFiles | None", reader: str, begun_ns: int, policy: ReadPolicy = TRUSTING
+    ) -> None:
+        self._seen = seen
+        """What is remembered; None where there is no database yet."""
+        self._reader = reader
+        self._begun_ns = begun_ns
+        self._policy = policy
+        self._rows: dict[str, SeenFile] = {}
+        """Path -> all that is remembered of files whose family changed."""
+
+    def changes(self, paths: Sequence[Path], wanted: LogFilter) -> Changes:
+        """What has to be read of the logs under the paths."""
+        reader = self._reader_of(wanted.formats)
+        finder = Finder(wanted, partial(self._recall, reader))
+        located = finder.locate(paths)
+        if self._seen is None:
+            return self._all(finder, located)
+        return self._some(finder, located, [f"{path_text(path)}/" for path in paths], self._seen)
+
+    def _all(self, finder: Finder, located: list[Located]) -> Changes:
+        found = finder.join(located)
+        new = sum(one.problem is None for one in located)
+        return self._to_read(finder, located, found, set(), FileChanges(new=new))
+
+    def _some(
+        self, finder: Finder, located: list[Located], roots: list[str], seen: "SeenFiles"
+    ) -> Changes:
+        memory, read = seen.walked([one.path for one in located], roots), seen.groups()
+        reader = self._reader_of(finder.formats)
+        touched, same = set[str](), 0
+        for one in located:
+            known = memory.known.get(one.path)
+            is_same = known is not None and self._is_same(one.path, one.facts, known)
+            same += is_same
+            if (
+                known is None
+                or not is_same
+                or one.named
+                or self._policy.again
+                or known.reader != reader
+                or (known.read_with is not None and known.read_with not in read)
+            ):
+                touched.add(one.path)
+        others = {path: facts_at(path) for path in (*memory.related, *memory.missed)}
+        gone = [path for path, facts in others.items() if facts is None and is_gone(path)]
+        touched |= {
+            path
+            for path, known in memory.related.items()
+            if not self._is_same(path, others[path], known)
+        }
+        family = self._family(finder, located, touched, seen)
+        inside = [one for one in located if one.path in family]
+        rest = family - {one.path for one in inside}
+        outside = self._outside(rest)
+        gone += [path for path in rest - others.keys() if is_gone(path)]
+        found = [
+            replace(one, named=False) if one.source.path in outside else one
+            for one in finder.join([*inside, *outside.values()])
+            if one.format is not None or one.source.path not in outside
+        ]
+        count = sum(one.problem is None for one in located)
+        seen_before = len(memory.known)
+        counts = FileChanges(count - seen_before, seen_before - same, same, len(gone))
+        kept = seen.kept(self._lessened(family, finder))
+        changes = self._to_read(finder, [*inside, *outside.values()], found, read, counts)
+        return changes._replace(walked=[one.path for one in located], gone=gone, kept=kept)
+
+    def _is_same(self, path: str, facts: FileFacts | None, known: "KnownFile | FileFacts") -> bool:
+        """Whether a file is as it was."""
+        if facts is None or known[:3] != facts[:3]:
+            return False
+        if self._policy.verify:
+            return known.content == with_content(path, facts).content
+        return (known.content or "").startswith(facts.content or "")
+
+    def _reader_of(self, formats: Sequence[str]) -> str:
+        """The reader, and which formats it looked for."""
+        return " ".join([self._reader, *formats])
+
+    def _recall(
+        self, reader: str, path: str, facts: FileFacts
+    ) -> tuple[FileFacts, FoundSource | None]:
+        """The facts of a file with the digest of its content, as far as that is asked for or known;
+        and what the file is, as it was found before."""
+        row = self._rows.get(path)
+        if self._policy.verify:
+            facts = with_content(path, facts)
+        elif row is not None and self._is_same(path, facts, _facts_in(row)):
+            facts = _facts_in(row)
+        if row is None or row.reader != reader or _facts_in(row) != facts:
+            return facts, None
+        link = _link_of_text(row.link)
+        return facts, FoundSource(
+            Source(path_of(path)), row.format, False, row.problem, link, row.session, row.size
+        )
+
+    def _family(
+        self, finder: Finder, located: list[Located], touched: set[str], seen: "SeenFiles"
+    ) -> set[str]:
+        """Paths of the files that were touched, and of all that are tied to them by names."""
+        self._rows = {row.path: row for row in seen.files(touched)}
+        names = {name for row in self._rows.values() for name in row.names}
+        for one in located:
+            if one.path in touched:
+                names.update(names_of(finder.find(one)))
+        family, asked = set(touched), set[str]()
+        while names - asked:
+            tied = seen.with_names(names - asked)
+            asked |= names
+            family.update(path for path, _ in tied)
+            names.update(name for _, theirs in tied for name in theirs)
+        self._rows.update((row.path, row) for row in seen.files(family - touched))
+        return family
+
+    def _outside(self, paths: Iterable[str]) -> dict[Path, Located]:
+        """Files of the family that were not walked to; they are taken as if named, so that they bring
+        those beside them."""
+        outside: dict[Path, Located] = {}
+        for path in sorted(paths):
+            facts, format = facts_at(path), self._rows[path].format
+            if facts is not None and format is not None:
+                of_folder = (format,) if facts.content else ()
+                target = str(path_of(path).resolve())
+                outside[path_of(path)] = Located(path, target, facts, True, of_folder)
+        return outside
+
+    def _lessened(self, family: set[str], finder: Finder) -> set[str]:
+        """Digests of the groups with a file that became shorter, cannot be read, or is gone."""
+        lessened: set[str] = set()
+        for path in family:
+            row, now = self._rows.get(path), finder.looked_at.get(path)
+            less = now is None or now[0].broken or now[1].size < row.size if row else False
+            if row and row.read_with and less:
+                lessened.add(row.read_with)
+        return lessened
+
+    def _to_read(
+        self,
+        finder: Finder,
+        located: list[Located],
+        found: list[FoundSource],
+        read: set[str],
+        counts: FileChanges,
+    ) -> Changes:
+        groups = group_captures(one for one in found if one.format is not None)
+        digests = [self._digest(group, finder) for group in groups]
+        again = [self._policy.again or digest not in read for digest in digests]
+        to_read = [group for group, asked in zip(groups, again, strict=True) if asked]
+        pairs = list(zip(groups, digests, strict=True))
+        group_of = {
+            path_text(path): digest
+            for group, digest in pairs
+            for one in group.found
+            for path in one.source.files
+        }
+        stored = {one.source.path for group in to_read for one in group.found}
+        seen: dict[str | None, list[SeenFile]] = {}
+        for path in dict.fromkeys([*(one.path for one in located), *group_of]):
+            if path in finder.looked_at:
+                file = self._seen_file(finder, path, group_of.get(path))
+                seen.setdefault(file.read_with, []).append(file)
+        return Changes(
+            found=[one for one in found if one.format is None or one.source.path in stored],
+            groups=to_read,
+            digests={path_text(path): group_of[path_text(path)] for path in sorted(stored)},
+            seen=seen,
+            walked=[one.path for one in located],
+            gone=[],
+            kept={},
+            counts=counts,
+        )  # fmt: skip
+
+    def _digest(self, group: LogGroup, finder: Finder) -> str:
+        """What decides what a group gives; begins with `AGAIN` where that may change unseen."""
+        members = [
+            [one.format, one.source.formats, *_with_facts(one.source.files, finder)]
+            for one in group.found
+        ]
+        digest = digest_json([self._reader, sorted(members, key=str)])
+        files = [path for one in group.found for path in one.source.files]
+        settled = all(self._is_settled(finder, path_text(path)) for path in files)
+        return digest if settled else AGAIN + digest
+
+    def _is_settled(self, finder: Finder, path: str) -> bool:
+        """Whether a file could be opened, and cannot have changed since at what seems one time."""
+        found, facts = finder.looked_at[path]
+        return not found.broken and facts.mtime_ns < self._begun_ns - FRESH_NS
+
+    def _seen_file(self, finder: Finder, path: str, read_with: str | None) -> SeenFile:
+        found, facts = finder.looked_at[path]
+        again = not self._is_settled(finder, path) or (read_with or "").startswith(AGAIN)
+        return SeenFile(
+            path,
+            *facts,
+            reader="" if again else self._reader_of(finder.formats),
+            format=found.format,
+            session=found.session,
+            link=_link_as_text(found.link),
+            problem=found.problem,
+            names=names_of(found),
+            read_with=read_with,
+        )
+
+
+def _facts_in(row: SeenFile) -> FileFacts:
+    return FileFacts(row.size, row.mtime_ns, row.inode, row.content)
+
+
+def _with_facts(paths: Iterable[Path], finder: Finder) -> list[tuple[str, FileFacts]]:
+    return [(path_text(path), finder.looked_at[path_text(path)][1]) for path in paths]
+
+
+def _link_as_text(link: SessionLink | None) -> str | None:
+    if link is None:
+        return None
+    paths = (path and str(path) for path in (link.continuation, link.parts_below))
+    return json.dumps([link.session, link.child, *paths, link.by_path])
+
+
+def _link_of_text(text: str | None) -> SessionLink | None:
+    if text is None:
+        return None
+    session, child, continuation, below, by_path = json.loads(text)
+    return SessionLink(
+        session, child, continuation and Path(continuation), below and Path(below), by_path
+    )

@@ -1,0 +1,78 @@
+"""Studies that keep no word of a log: no previews and quotes in the database, none shown again."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from skilljuror.files import StudyFolder, write_atomic
+from skilljuror.models.events import ResourceEvent
+from skilljuror.models.ingest import Ingested
+from skilljuror.models.measure import Verdict
+from skilljuror.models.trajectory import Step, ToolCall, Trajectory
+from skilljuror.pipeline.ingestion.analysis import MeasureOptions
+
+_NOTE = (
+    "This study was ingested with --no-quotes: neither ingest, judge nor show keeps or prints texts of"
+    " its logs. Without this file the next `skilljuror ingest` brings them back.\n"
+)
+
+
+def keeps_quotes(study: Path) -> bool:
+    """Whether a study may hold and show texts of its logs."""
+    return not StudyFolder(study).no_quotes.exists()
+
+
+def settled_quotes(study: Path, options: MeasureOptions) -> MeasureOptions:
+    """The options of an ingest. A study that was once ingested without quotes stays so; what an earlier
+    ingest kept of them is taken out."""
+    folder = StudyFolder(study)
+    if keeps_quotes(study) and not options.quotes:
+        _remove_quotes(folder.database)
+        write_atomic(folder.no_quotes, _NOTE)
+    return replace(options, quotes=keeps_quotes(study))
+
+
+def _remove_quotes(database: Path) -> None:
+    """Take the quotes out of a database of this version; one of another is made again."""
+    if not database.is_file():
+        return
+    from skilljuror.store import open_write  # a first ingest loads it later
+    from skilljuror.store.connect import is_current
+
+    if is_current(database):
+        with open_write(database) as store:
+            store.remove_quotes()
+
+
+def without_quotes(run: Ingested) -> Ingested:
+    """The rows of a run without previews and quotes."""
+    steps = tuple([replace(step, preview="") for step in run.steps])
+    return replace(run, steps=steps, events=tuple(map(unquoted_event, run.events)))
+
+
+def unquoted_event(event: ResourceEvent) -> ResourceEvent:
+    """An event without its quote and note."""
+    return replace(event, quote="", note="")
+
+
+def unquoted_verdict(verdict: Verdict) -> Verdict:
+    """A verdict without both quotes and its note."""
+    return replace(verdict, source_quote=None, action_quote=None, note="")
+
+
+def without_texts(run: Trajectory) -> Trajectory:
+    """A run with its steps and calls, and no word of them."""
+    messages = tuple(replace(message, text="") for message in run.messages)
+    return replace(run, steps=tuple(map(_without_text, run.steps)), messages=messages, warnings=())
+
+
+def _without_text(step: Step) -> Step:
+    return replace(step, text="", reasoning="", calls=tuple(map(_unworded, step.calls)))
+
+
+def _unworded(call: ToolCall) -> ToolCall:
+    result = call.result and replace(call.result, text="", clean=None)
+    return replace(
+        call, command=call.name, path=None, pattern=None, written=None, workdir=None, arguments={},
+        result=result,
+    )  # fmt: skip

@@ -1,0 +1,235 @@
+"""What the database remembers of files, so that none is read twice that has not changed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import duckdb
+
+from skilljuror.models.ingest import SeenFile
+
+AGAIN = "-"
+"""Begins the digest of a group that is to be read again."""
+_FIELDS = ", ".join(SeenFile.__struct_fields__)
+_WITHIN = "path IN (SELECT unnest($paths::VARCHAR[]))"
+_KNOWN = "SELECT path, size, mtime_ns, inode, content, reader, read_with FROM seen"
+_CONTESTED = """
+SELECT DISTINCT digest FROM (SELECT digest, unnest(keys) AS key FROM groups)
+WHERE key IN (
+    SELECT key FROM (SELECT unnest(keys) AS key FROM groups) GROUP BY key HAVING count(*) > 1
+)
+"""
+_HELD = """
+SELECT trajectory, steps + sub_steps FROM trajectories
+WHERE trajectory IN (
+    SELECT unnest(keys) FROM groups WHERE digest IN (SELECT unnest($digests::VARCHAR[]))
+    UNION ALL SELECT trajectory FROM kept_runs
+)
+"""
+_STATUSES = f"""
+SELECT status, if(status = 'error', path, NULL), reason, count(*)
+FROM sources WHERE {_WITHIN} GROUP BY ALL ORDER BY 4 DESC, 1, 2, 3
+"""  # noqa: S608
+_RUNS = """
+CREATE OR REPLACE TEMP TABLE told AS
+SELECT DISTINCT unnest(keys) AS key FROM groups
+WHERE digest IN (SELECT read_with FROM seen WHERE path IN (SELECT unnest($paths::VARCHAR[])))
+UNION SELECT trajectory FROM trajectories WHERE source IN (SELECT unnest($paths::VARCHAR[]))
+"""
+_COUNTS = """
+SELECT
+    (SELECT count(*) FROM trajectories WHERE trajectory IN (FROM told)),
+    (SELECT count(*) FROM unlogged_trials WHERE trial IN (FROM told)),
+    (SELECT coalesce(sum(steps + sub_steps), 0) FROM trajectories WHERE trajectory IN (FROM told)),
+    (SELECT count(DISTINCT skill) FROM events WHERE trajectory IN (FROM told)),
+    (SELECT count(*) FROM events WHERE trajectory IN (FROM told)),
+    (SELECT count(*) FROM kept_runs WHERE trajectory IN (FROM told))
+"""
+
+
+class KnownFile(NamedTuple):
+    """What is remembered of a file, as far as it takes to see whether it changed."""
+
+    size: int
+    """Bytes; of a folder, of all its files."""
+    mtime_ns: int
+    """Last change, nanoseconds since the epoch."""
+    inode: int
+    """Number that its file system gives it."""
+    content: str | None
+    """Digest of its content, or of a folder's tree."""
+    reader: str
+    """Digest of the code and the options that it was read with."""
+    read_with: str | None
+    """Digest of the group that it was read with."""
+
+
+class Walked(NamedTuple):
+    """What is remembered of files that were walked to."""
+
+    known: dict[str, KnownFile]
+    """Path -> those of them that were seen before."""
+    related: dict[str, KnownFile]
+    """Path -> other files that one of them was read with."""
+    missed: list[str]
+    """Other files below the same folders."""
+
+
+class Totals(NamedTuple):
+    """What the database holds of some files."""
+
+    statuses: list[tuple[str, str | None, str | None, int]]
+    """(status, path of an error, reason, files), most frequent first."""
+    runs: int
+    """Runs."""
+    unlogged: int
+    """Foreign trials whose result stands alone."""
+    steps: int
+    """Agent steps, sub-agents included."""
+    skills: int
+    """Distinct skills with a resource event."""
+    events: int
+    """Resource events."""
+    kept: int
+    """Runs that their files no longer give."""
+
+
+class SeenFiles:
+    """The tables `seen`, `groups` and `kept_runs`."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def files(self, paths: Iterable[str] | None = None) -> list[SeenFile]:
+        """Everything about the files of these paths, or about all."""
+        where = "" if paths is None else f"WHERE {_WITHIN}"
+        params = None if paths is None else {"paths": list(paths)}
+        return [
+            SeenFile(**dict(zip(SeenFile.__struct_fields__, row, strict=True)))
+            for row in self._rows(f"SELECT {_FIELDS} FROM seen {where}", params)  # noqa: S608
+        ]
+
+    def walked(self, paths: Sequence[str], roots: Sequence[str]) -> "Walked":
+        """What is remembered of files that were walked to below some folders."""
+        self._connection.execute("CREATE OR REPLACE TEMP TABLE walked (path VARCHAR)")
+        self._connection.execute("INSERT INTO walked SELECT unnest($paths)", {"paths": list(paths)})
+        with_them = "read_with IN (SELECT read_with FROM seen SEMI JOIN walked USING (path))"
+        below = (
+            "list_bool_or(list_transform($roots::VARCHAR[], lambda root: starts_with(path, root)))"
+        )
+        return Walked(
+            {
+                row[0]: KnownFile(*row[1:])
+                for row in self._rows(f"{_KNOWN} SEMI JOIN walked USING (path)", None)
+            },
+            {
+                row[0]: KnownFile(*row[1:])
+                for row in self._rows(
+                    f"{_KNOWN} ANTI JOIN walked USING (path) WHERE {with_them}", None
+                )
+            },
+            [
+                row[0]
+                for row in self._rows(
+                    f"SELECT path FROM seen ANTI JOIN walked USING (path) WHERE {below}",  # noqa: S608
+                    {"roots": list(roots)},
+                )
+            ],
+        )
+
+    def paths(self) -> set[str]:
+        """Paths of all files."""
+        return {row[0] for row in self._rows("SELECT path FROM seen", None)}
+
+    def digests_of(self, paths: Sequence[str]) -> set[str]:
+        """Digests of the groups that some files were read with."""
+        sql = f"SELECT DISTINCT read_with FROM seen WHERE {_WITHIN} AND read_with IS NOT NULL"  # noqa: S608
+        return {row[0] for row in self._rows(sql, {"paths": list(paths)})}
+
+    def groups(self) -> set[str]:
+        """Digests of all groups that were read."""
+        return {row[0] for row in self._rows("SELECT digest FROM groups", None)}
+
+    def with_names(self, names: Iterable[str]) -> list[tuple[str, list[str]]]:
+        """(path, names) of the files that have one of the names."""
+        sql = """
+        SELECT path, names FROM seen WHERE path IN (
+            SELECT path FROM (SELECT path, unnest(names) AS name FROM seen)
+            SEMI JOIN (SELECT unnest($names::VARCHAR[]) AS name) USING (name)
+        )
+        """
+        return self._rows(sql, {"names": list(names)})
+
+    def kept(self, digests: Iterable[str]) -> dict[str, int]:
+        """Key -> steps of the runs that are kept, and of those that some groups gave."""
+        return dict(self._rows(_HELD, {"digests": list(digests)}))
+
+    def totals(self, paths: Sequence[str]) -> Totals:
+        """What is held of some files."""
+        self._connection.execute(_RUNS, {"paths": paths})
+        statuses = self._rows(_STATUSES, {"paths": paths})
+        return Totals(statuses, *self._rows(_COUNTS, None)[0])
+
+    def contested(self) -> set[str]:
+        """Digests of the groups that give a run which another group gives as well."""
+        return {row[0] for row in self._rows(_CONTESTED, None)}
+
+    def read_again(self, digests: Iterable[str]) -> None:
+        """Have the files of groups read again by the next ingest."""
+        gone = {"digests": [one for one in digests if not one.startswith(AGAIN)]}
+        within = "IN (SELECT unnest($digests::VARCHAR[]))"
+        self._connection.execute(
+            f"UPDATE seen SET reader = '', read_with = '{AGAIN}' || read_with"  # noqa: S608
+            f" WHERE read_with {within}", gone,
+        )  # fmt: skip
+        self._connection.execute(
+            f"UPDATE groups SET digest = '{AGAIN}' || digest WHERE digest {within}",  # noqa: S608
+            gone,
+        )
+
+    def groups_giving(self, keys: Iterable[str]) -> list[str]:
+        """Digests of the groups that give some runs."""
+        sql = """
+        SELECT DISTINCT digest FROM (SELECT digest, unnest(keys) AS key FROM groups)
+        SEMI JOIN (SELECT unnest($keys::VARCHAR[]) AS key) USING (key)
+        """
+        return [row[0] for row in self._rows(sql, {"keys": list(keys)})]
+
+    def kept_runs(self) -> list[str]:
+        """Keys of the runs that their files no longer give."""
+        return [row[0] for row in self._rows("SELECT trajectory FROM kept_runs", None)]
+
+    def leave(self, gone: Sequence[str]) -> None:
+        """Note that files are gone: those that no held run comes from are forgotten, and so are
+        groups without a file."""
+        self._connection.execute(
+            f"UPDATE seen SET read_with = NULL WHERE {_WITHIN}",  # noqa: S608
+            {"paths": list(gone)},
+        )
+        self._connection.execute(
+            f"DELETE FROM seen WHERE {_WITHIN} AND path NOT IN (SELECT source FROM trajectories)",  # noqa: S608
+            {"paths": list(gone)},
+        )
+        self._connection.execute(
+            "DELETE FROM groups WHERE digest NOT IN"
+            " (SELECT read_with FROM seen WHERE read_with IS NOT NULL)"
+        )
+
+    def forget(self, paths: Sequence[str]) -> None:
+        """Remove files."""
+        self._connection.execute(f"DELETE FROM seen WHERE {_WITHIN}", {"paths": list(paths)})  # noqa: S608
+
+    def keep(self, keys: Sequence[str]) -> None:
+        """Flag runs that their files no longer give."""
+        if keys:
+            self.release(keys)
+            sql = "INSERT INTO kept_runs SELECT unnest($keys::VARCHAR[])"
+            self._connection.execute(sql, {"keys": list(keys)})
+
+    def release(self, keys: Sequence[str]) -> None:
+        """Take the flag of runs away."""
+        if keys:
+            sql = "DELETE FROM kept_runs WHERE trajectory IN (SELECT unnest($keys::VARCHAR[]))"
+            self._connection.execute(sql, {"keys": list(keys)})
+
+    def _rows(self, sql: str, params: dict[str, Any] | None) -> list[Any]:
+        return self._connection.execute(sql, params).fetchall()

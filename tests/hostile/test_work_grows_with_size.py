@@ -1,0 +1,136 @@
+"""Four times the input takes at most five times the work, whatever was multiplied.
+
+Work is counted in lines of Python that ran. What C does in one line (a regular expression, a search in
+a text, the parser of shells) is not seen by that; for the shell it is bounded by processor time, with
+a margin of far more than busy machines need.
+"""
+
+import json
+import time
+
+import pytest
+
+from skilljuror.attribution.attribute import attribute
+from skilljuror.attribution.commands.apply_patch import patch_accesses
+from skilljuror.attribution.commands.pipeline import command_accesses
+from skilljuror.attribution.python.file_accesses import python_accesses
+from skilljuror.attribution.shell.reader import read_shell
+from skilljuror.attribution.shell.wrappers import unwrap
+from skilljuror.judge.rubric import load_rubric
+from skilljuror.judge.tracing import TracingJudge
+from skilljuror.parsers.discovery.find_logs import discover
+from skilljuror.parsers.read import read
+from skilljuror.pipeline.construction.build import build_source
+from skilljuror.work import allowed_work
+from tests.support.atif_documents import agent_step, document, tool_call
+from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
+from tests.support.counted_work import lines_run
+from tests.support.growing_inputs import FRONTMATTER, LOGS, PAGES
+
+pytestmark = pytest.mark.slow
+
+SPLIT = {"headings", "equal headings"}
+"""Pages that are one file up to some 200 sections, so that only larger ones can be compared."""
+TIMES = 4
+MOST = 5.0
+"""How many times the work may be taken for TIMES the input."""
+
+
+def grows_with_size(work, size):
+    """Work of a size, its lines counted; done once before, so that what is loaded or kept counts
+    for neither."""
+    work(max(1, size // 10))
+    small = lines_run(lambda: work(size))
+    large = lines_run(lambda: work(size * TIMES), int(MOST * small) + 1)
+    assert large <= MOST * small, (small, large)
+
+
+def judged(given):
+    run, manifest = given
+    with allowed_work(0):
+        events = attribute(run, manifest).events
+    return list(TracingJudge().judge("t", run, events, manifest))
+
+
+@pytest.mark.parametrize("kind", LOGS)
+def test_attribution_and_judge(kind):
+    load_rubric()
+    made = {size: LOGS[kind](size) for size in (27, 270, 270 * TIMES)}
+    grows_with_size(lambda size: judged(made[size]), 270)
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_build(kind, tmp_path):
+    def build(size):
+        source = tmp_path / f"source{size}"
+        if not source.exists():
+            (source / "demo").mkdir(parents=True)
+            (source / "demo" / "SKILL.md").write_text(FRONTMATTER + PAGES[kind](size))
+        build_source(source, tmp_path / f"built{time.monotonic_ns()}", variants=("pd",))
+
+    grows_with_size(build, 300 if kind in SPLIT else 80)
+
+
+COMMANDS = (
+    "cat a; ", "cat a | b\n", "a=$a$a; ", "{a,b} ", "for x in a b; do cat $x; done; ", "cat <<E\n$a\nE\n", "f() { a; }; f; ",
+    "find . -name x | xargs cat\n", "bash -c 'cat a'\n", "export a=b; ", "cd a; ", "x=(a b); cat ${x[@]}; ", "cat $(ls a); ",
+    "echo a > b; ", "[[ a ]] && b; ", "(a); ", "sed -n 1,5p a; ", "$(", "((", "'", '"', "`a", "| xargs '", "<<E <<E ",
+    "*** Update File: a\nexport ", "x=(9", "case case x\n",
+)  # fmt: skip
+"""What is written over and over in a command."""
+
+
+@pytest.mark.parametrize("unit", COMMANDS)
+def test_commands(unit):
+    def follow(size):
+        commands = unwrap(read_shell(f"cat /s/a.md\n{unit * size}", "/w", "/h"), "/h")
+        return command_accesses(list(commands), "/h")
+
+    grows_with_size(follow, 250)
+    before = time.process_time()
+    follow(30_000 // len(unit))
+    assert time.process_time() - before < 60
+
+
+@pytest.mark.parametrize("unit", ["print(open('a').read())\n", "a = a + 'b'\n", "import a\n", "x = 1\n"])  # fmt: skip
+def test_python(unit):
+    grows_with_size(lambda size: python_accesses(f"open('b')\n{unit * size}", "/s", "/h"), 150)
+
+
+def test_patches():
+    unit = "*** Update File: a.md\n@@\n-a\n+b\n"
+    grows_with_size(
+        lambda size: patch_accesses(f"*** Begin Patch\n{unit * size}*** End Patch\n", "/s"), 300
+    )
+
+
+def claude_log(folder, size):
+    rows = []
+    for number in range(size):
+        rows += [
+            assistant(number % 60, tool_use(f"t{number}", command="cat a.md")),
+            user(number % 60, [tool_result(f"t{number}")]),
+        ]
+    return write_lines(folder / "log.jsonl", *rows)
+
+
+def atif_log(folder, size):
+    steps = [
+        agent_step("", tool_call(f"c{i}"), results=[{"source_call_id": f"c{i}", "content": "x"}])
+        for i in range(size)
+    ]
+    folder.mkdir(parents=True)
+    path = folder / "trajectory.json"
+    path.write_text(json.dumps(document(*steps)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("write", [claude_log, atif_log])
+def test_parsers(write, tmp_path):
+    logs = {size: write(tmp_path / str(size), size) for size in (20, 200, 200 * TIMES)}
+
+    def parse(size):
+        (found,) = discover([logs[size]])
+        return list(read(found.source, found.format or ""))
+
+    grows_with_size(parse, 200)
