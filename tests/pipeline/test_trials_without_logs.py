@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from skilljuror.errors import StudyError
 from skilljuror.parsers.harbor.result import is_trial, read_result
+from skilljuror.pipeline.ingestion.changes import ReadPolicy
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.lookup import look_up
 from skilljuror.queries.run import catalog, run
@@ -146,11 +148,13 @@ def test_a_report_of_failed_trials_alone(tmp_path):
 def test_reading_again_changes_nothing(tmp_path):
     first = ingest_logs(tmp_path, [LOGGED, NO_LOG])
     before = tables(tmp_path)
-    assert ingest_logs(tmp_path, [LOGGED, NO_LOG]) == first
+    again = ingest_logs(tmp_path, [LOGGED, NO_LOG])
+    assert (first.new, again.unchanged) == (2, 2)
+    assert structs.replace(again, new=2, unchanged=0) == first
     assert tables(tmp_path) == before
 
 
-def test_a_log_that_appears_takes_the_place_of_its_trial_and_gives_it_back(tmp_path):
+def test_a_log_that_appears_takes_the_place_of_its_trial_until_it_is_pruned(tmp_path):
     folder = trial(tmp_path / "t", log=False)
     ingest_logs(tmp_path / "s", [folder])
     alone = tables(tmp_path / "s")
@@ -160,7 +164,10 @@ def test_a_log_that_appears_takes_the_place_of_its_trial_and_gives_it_back(tmp_p
     assert tables(tmp_path / "s") == fresh(tmp_path, folder)
     assert tables(tmp_path / "s")["unlogged_trials"] == []
     shutil.rmtree(folder / "agent")
+    with_log = tables(tmp_path / "s")["trajectories"]
     ingest_logs(tmp_path / "s", [folder])
+    assert tables(tmp_path / "s")["trajectories"] == with_log
+    ingest_logs(tmp_path / "s", [folder], policy=ReadPolicy(prune=True))
     assert tables(tmp_path / "s") == alone
 
 

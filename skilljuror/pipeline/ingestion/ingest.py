@@ -241,7 +241,8 @@ def _store_batch(
 ) -> None:
     results = [result for _, result in batch]
     sources = [row for result in results for row in result.sources]
-    keys = [key for result in results for given in result.keys for key in given]
+    alone = {trial.trial for result in results for trial in result.unlogged}
+    keys = [key for result in results for given in result.keys for key in given if key not in alone]
     parts = [part for result in results for part in result.parts]
     stored.remove_replaced(store, sources, keys, parts)
     store.put_sources(sources)
@@ -265,7 +266,8 @@ def _prune(database: Path) -> None:
         gone = [path for path in store.sources() | store.seen.paths() if is_gone(path)]
         lost = [key for key, source in store.runs() if is_gone(source)]
         kept = store.seen.kept_runs()
-        store.seen.read_again([*store.seen.groups_giving(kept), *store.seen.digests_of(gone)])
+        again = store.seen.groups_giving([*lost, *kept])
+        store.seen.read_again([*again, *store.seen.digests_of(gone)])
         store.forget([*lost, *kept], gone)
         store.seen.forget(gone)
 
