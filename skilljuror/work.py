@@ -16,6 +16,9 @@ LEAST_TURNS = 10_000_000
 TURNS_PER_BYTE = 2
 """Turns that every byte of a log adds; real logs take at most 0.06."""
 
+FEW_TURNS = 64
+"""Turns of a loop that may go uncounted: to count them would take longer."""
+
 
 class TooMuchWork(TrajectoryError):
     """A log that takes far more work than others of its size."""

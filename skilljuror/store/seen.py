@@ -146,8 +146,9 @@ class SeenFiles:
         return {row[0] for row in self._rows(sql, {"paths": list(paths)})}
 
     def groups(self) -> set[str]:
-        """Digests of all groups that were read."""
-        return {row[0] for row in self._rows("SELECT digest FROM groups", None)}
+        """Digests of all groups that were read and need not be read again."""
+        sql = "SELECT digest FROM groups WHERE NOT starts_with(digest, $again)"
+        return {row[0] for row in self._rows(sql, {"again": AGAIN})}
 
     def with_names(self, names: Iterable[str]) -> list[tuple[str, list[str]]]:
         """(path, names) of the files that have one of the names."""

@@ -25,7 +25,7 @@ from skilljuror.attribution.shell.reader import ShellReader
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
 from skilljuror.models.trajectory import ToolCall
-from skilljuror.work import charge
+from skilljuror.work import FEW_TURNS, charge
 
 _FILE_TOOLS = frozenset({"read", "write", "edit", "search", "list"})
 _PATH_ARGUMENTS = ("path", "file_path", "filePath", "filename", "uri", "absolute_path", "file",
@@ -164,7 +164,9 @@ class AccessResolver(Struct):
         """Whether a text may name a resource, a copy, or a script that touches one."""
         if self.catalog.named_in(text) or (folder and self._is_inside(folder)):
             return True
-        charge(len(self.copies.originals) + len(self.scripts))
+        turns = len(self.copies.originals) + len(self.scripts)
+        if turns > FEW_TURNS:
+            charge(turns)
         if any(name in text for name in self.copies.names()):
             return True
         return any(name_of(path) in text for path in self.scripts)
@@ -224,7 +226,6 @@ class AccessResolver(Struct):
         path = access.path
         if not path or len(path) > _LONGEST_PATH or "\n" in path:
             return []
-        charge(1)
         if "\0" in path:
             end = path.rpartition("\0")[2].strip("/")
             location = self.catalog.locate(end) or self.catalog.by_suffix(end)

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
 from skilljuror.models.resource_class import is_root
-from skilljuror.work import charge
+from skilljuror.work import FEW_TURNS, charge
 
 _AGENT_FOLDERS = (
     r"\.claude|\.agents?|\.codex|\.gemini|\.github|\.copilot|\.cursor|\.opencode|\.config/opencode"
@@ -126,7 +126,8 @@ class SkillCatalog(Struct):
     def locate(self, path: str) -> ResourceLocation | None:
         """What a path means; None for a path outside every skill."""
         path = normalised(path)
-        charge(1 + len(self.roots))
+        if len(self.roots) > FEW_TURNS:
+            charge(len(self.roots))
         folder = self._skill_folder(path)
         if folder is not None:
             skill = self.folders[folder]
@@ -225,5 +226,6 @@ class SkillCatalog(Struct):
         """Whether a text holds anything that a path to a skill must hold."""
         if contains_any(text, _PATH_SIGNS):
             return True
-        charge(len(self.folder_names))
+        if len(self.folder_names) > FEW_TURNS:
+            charge(len(self.folder_names))
         return contains_any(text, self.folder_names)

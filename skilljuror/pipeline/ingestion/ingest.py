@@ -155,6 +155,7 @@ class Ingest:
         self._sinks = sinks
         self._policy = policy
         self._begun_ns = begun_ns
+        self._store: Store | None = None
 
     def read_all(self, asked: Sequence[tuple[Sequence[Path], LogFilter]]) -> IngestSummary:
         """Read what changed under the paths; what is held of them then."""
@@ -162,59 +163,60 @@ class Ingest:
             _prune(self._sinks.database)
         walked: dict[str, None] = {}
         counts = FileChanges()
-        for paths, wanted in asked:
-            changes, stored = self._changes(paths, wanted, self._policy)
-            if self._read(changes, stored):
-                once_more = ReadPolicy(verify=self._policy.verify)
-                self._read(*self._changes(paths, wanted, once_more))
-            walked.update(dict.fromkeys(changes.walked))
-            counts = FileChanges(*map(add, counts, changes.counts))
-        from skilljuror.store import open_write
+        with ExitStack() as opened:
+            for paths, wanted in asked:
+                changes, stored = self._changes(paths, wanted, self._policy, opened)
+                if self._read(changes, stored, opened):
+                    once_more = ReadPolicy(verify=self._policy.verify)
+                    self._read(*self._changes(paths, wanted, once_more, opened), opened)
+                walked.update(dict.fromkeys(changes.walked))
+                counts = FileChanges(*map(add, counts, changes.counts))
+            return summary_of(self._open(opened).seen.totals([*walked]), counts)
 
-        with open_write(self._sinks.database) as store:
-            return summary_of(store.seen.totals([*walked]), counts)
+    def _open(self, opened: ExitStack) -> "Store":
+        """The database, opened when it is first needed: of a first ingest while the workers read."""
+        if self._store is None:
+            from skilljuror.store import open_write
+
+            self._store = opened.enter_context(open_write(self._sinks.database))
+        return self._store
 
     def _changes(
-        self, paths: Sequence[Path], wanted: LogFilter, policy: ReadPolicy
+        self, paths: Sequence[Path], wanted: LogFilter, policy: ReadPolicy, opened: ExitStack
     ) -> tuple[Changes, StoredRuns]:
         reader = reader_digest(self._sinks.options, wanted.formats)
         if not self._sinks.database.is_file():
             changes = ChangeFinder(None, reader, self._begun_ns, policy).changes(paths, wanted)
             return changes, StoredRuns((), {})
-        from skilljuror.store import open_write  # a first ingest loads it later
+        store = self._open(opened)
+        changes = ChangeFinder(store.seen, reader, self._begun_ns, policy).changes(paths, wanted)
+        return changes, StoredRuns(store.runs() if changes.found else (), changes.kept)
 
-        with open_write(self._sinks.database) as store:
-            finder = ChangeFinder(store.seen, reader, self._begun_ns, policy)
-            changes = finder.changes(paths, wanted)
-            return changes, StoredRuns(store.runs() if changes.found else (), changes.kept)
-
-    def _read(self, changes: Changes, stored: StoredRuns) -> bool:
+    def _read(self, changes: Changes, stored: StoredRuns, opened: ExitStack) -> bool:
         """Read groups and store what they give. Whether one of them gives a run that a group gives which
         was not read: the later in the order of the paths counts, so that both have to be."""
         work = partial(read_portion, options=self._sinks.options)
         shares = list(portions(changes.groups))
         results = self._pool().map_ordered(work, shares) if shares else ()
-        from skilljuror.store import open_write  # loaded while the workers read
-
+        store = self._open(opened)
         unread = [unread_row(one) for one in changes.found if one.format is None]
         done, total = 0, len(changes.found) - len(unread)
-        with open_write(self._sinks.database) as store:
+        with store.transaction():
+            # What is broken keeps what it gave.
+            stored.remove_replaced(store, [unread_row(one) for one in changes.given_up()])
+            store.put_metrics(definition_rows(self._sinks.options.metrics))
+            store.put_sources(unread)
+            store.put_seen([*changes.only_seen()], {})
+        for batch in batches(results):
             with store.transaction():
-                # What is broken keeps what it gave.
-                stored.remove_replaced(store, [unread_row(one) for one in changes.given_up()])
-                store.put_metrics(definition_rows(self._sinks.options.metrics))
-                store.put_sources(unread)
-                store.put_seen([*changes.only_seen()], {})
-            for batch in batches(results):
-                with store.transaction():
-                    _store_batch(store, changes, stored, batch)
-                done += sum(len(group.found) for portion, _ in batch for group in portion)
-                self._sinks.progress(Progress("ingest", done, total))
-            store.seen.leave(changes.gone)
-            contested = store.seen.contested()
-            store.seen.read_again(contested)
-            left = contested - set(changes.digests.values())
-            return bool(left and left & store.seen.digests_of(changes.walked))
+                _store_batch(store, changes, stored, batch)
+            done += sum(len(group.found) for portion, _ in batch for group in portion)
+            self._sinks.progress(Progress("ingest", done, total))
+        store.seen.leave(changes.gone)
+        contested = store.seen.contested()
+        store.seen.read_again(contested)
+        left = contested - set(changes.digests.values())
+        return bool(left and left & store.seen.digests_of(changes.walked))
 
 
 def _check_paths(study: Path, paths: Iterable[Path]) -> None:
