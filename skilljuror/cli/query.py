@@ -1,6 +1,5 @@
 """`skilljuror query`: a question to a study's database, and the answer in the form that was asked for."""
 
-import json as json_module
 import re
 import shlex
 import sys
@@ -219,11 +218,7 @@ def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None
 
     if form is Format.table:
         table(found.columns, found.rows, records=records)
-    elif form is Format.csv:
-        text = csv_text(found)
-        print(text, end="") if out is None else out.write_text(text, encoding="utf-8")
-    elif out is None:
-        print(json_text(found.records(), default=str))
-    else:
-        text = json_module.dumps(found.records(), ensure_ascii=False, default=str)
-        out.write_text(f"{text}\n", encoding="utf-8")
+        return
+    of_json = form is Format.json
+    text = f"{json_text(found.records(), default=str)}\n" if of_json else csv_text(found)
+    print(text, end="") if out is None else out.write_text(text, encoding="utf-8")

@@ -1,17 +1,11 @@
 """Bundles as they stood in a revision of a git repository."""
 
-import subprocess
-
 import pytest
 
 from skilljuror.bundles.revision import load_named
 from skilljuror.errors import BundleError
 from tests.support.cli_process import write_skill
-
-
-def git(folder, *words):
-    named = ("-c", "user.name=A Person", "-c", "user.email=person@example.org")
-    subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True)
+from tests.support.git_repositories import git
 
 
 @pytest.fixture

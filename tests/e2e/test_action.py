@@ -10,15 +10,11 @@ import pytest
 import yaml
 
 from tests.support.cli_process import write_skill
+from tests.support.git_repositories import git
 from tests.support.places import ROOT
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 CONTEXT = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
-
-
-def git(folder, *words):
-    named = ("-c", "user.name=A Person", "-c", "user.email=person@example.org")
-    subprocess.run(["git", *named, *words], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
