@@ -137,11 +137,6 @@ def _console(width: int) -> Any:
     return Piped(width=width, highlight=False, color_system=None)
 
 
-def _width_needed(columns: Sequence[str], body: Sequence[Sequence[str]]) -> int:
-    cells = zip(columns, *body, strict=True)
-    return sum(max(len(cell) for cell in column) + 2 for column in cells)
-
-
 def _grid(columns: Sequence[str], body: Sequence[Sequence[str]]) -> Any:
     from rich import box
     from rich.table import Table
