@@ -5,7 +5,10 @@ PY ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo test check slow bench labels ablate docs notebooks reports clean
+# Folders of real Skills for `make layout`, outside the project.
+DIRS ?=
+
+.PHONY: help demo harbor test check slow live bench layout labels ablate docs notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -27,15 +30,34 @@ check: $(STAMP) ## format, lint, types
 	$(BIN)/ruff check -q skilljuror tests
 	$(BIN)/mypy
 
-test: $(STAMP) check ## all checks and the fast tests
+harbor: $(STAMP) ## the real Harbor for the tests, in an environment of its own where one can be had
+	@test -x .venv-harbor/bin/harbor || $(BIN)/python -m tests.support.harbor_venv
+
+test: $(STAMP) check harbor ## all checks and the fast tests
 	$(BIN)/pytest -q -n 2
 
-slow: $(STAMP) ## the slow tiers
+slow: $(STAMP) harbor ## the slow tiers
 	$(BIN)/pytest -q -n 2 -m slow
 
-bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder
+# Real agents, at versions that were tried: "latest" depends on the version of node.
+.live/.installed: $(STAMP) Makefile
+	@mkdir -p .live
+	npm install --prefix .live --no-fund --no-audit --loglevel error \
+	  @openai/codex@0.169.0 @anthropic-ai/claude-code@2.1.197 @google/gemini-cli@0.61.0
+	@test -x .live/venv/bin/python || $(BIN)/python -m venv .live/venv
+	@UV=$$(command -v uv || echo $(BIN)/uv); \
+	  $$UV pip install -q --python .live/venv/bin/python mini-swe-agent==2.4.6 mcp
+	@touch $@
+
+live: $(STAMP) harbor .live/.installed ## real agents (1 GB, once) in studies, against a scripted model on this machine
+	$(BIN)/pytest -m live -rA --no-header
+
+bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a model is asked, against its own speed
 	@$(BIN)/python -m compileall -q skilljuror benchmarks
-	$(BIN)/python -m benchmarks.ingest
+	$(BIN)/python -m benchmarks.ingest; told=$$?; $(BIN)/python -m benchmarks.model_calls && exit $$told
+
+layout: $(STAMP) ## how good pd is over real sources: make layout DIRS="skills …"
+	$(BIN)/python -m benchmarks.layout -j 2 $(DIRS)
 
 docs: $(STAMP) ## regenerate the generated pages
 	$(BIN)/python docs/generate.py
@@ -56,4 +78,4 @@ reports: $(STAMP) ## write the report of the demo, with its pictures, into repor
 	$(BIN)/skilljuror report out/demo --out reports/demo
 
 clean:
-	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf out build dist .live .pytest_cache .mypy_cache .ruff_cache

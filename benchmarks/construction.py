@@ -28,9 +28,9 @@ from skilljuror.files import read_jsonl
 from skilljuror.pipeline.construction.build import (
     DEFAULT_VARIANTS,
     build_source,
-    verify_build,
 )
 from skilljuror.pipeline.construction.build_folder import GATE_RESULTS
+from skilljuror.pipeline.construction.verification import verify_build
 from skilljuror.tokens import count
 
 ROOT = Path(__file__).parent.parent
@@ -70,7 +70,7 @@ def measure(source: Path, variants: Sequence[str]) -> Row:
         except SkilljurorError as error:
             return row | {"error": error.message}
         row |= {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
-        row["problems"] = list(verify_build(target))
+        row["problems"] = list(verify_build(target).problems)
         row["digests"] = {one.variant: one.tree_digest for one in record.variants}
         row["verdicts"] = {one.variant: one.verdict for one in record.variants}
         row["reasons"] = sorted(_reasons(target))

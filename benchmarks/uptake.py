@@ -35,7 +35,9 @@ from skilljuror.stats.agreement import agreement
 SHARED = Path(__file__).parent.parent.parent / "shared"
 LABELS = SHARED / "labels" / "uptake" / "events.jsonl"
 TEXTS = SHARED / "corpus" / "skill-bundles"
-VERDICTS = ("yes", "no", "unknown")
+LABELLED = ("yes", "no", "unknown")
+JUDGED = ("yes", "no", "undecided", "unknown")
+"""An unknown that was shown, could be recognised and was not seen again is *undecided*."""
 SHOWING = frozenset({"read", "activate"})
 
 
@@ -152,10 +154,13 @@ def _print_labels(pairs: Sequence[Compared], verbose: bool) -> None:
     agreeing = sum(label == said for label, said in found)
     kappa = "none" if made.kappa is None else f"{made.kappa:.2f}"
     print(f"labels {len(pairs)}  events {len(found)}  agree {agreeing}  kappa {kappa}")
-    counts = Counter(found)
-    print(f"{'label':<10}" + "".join(f"{said:>9}" for said in VERDICTS) + "   (judged)")
-    for label in VERDICTS:
-        print(f"{label:<10}" + "".join(f"{counts[label, said]:>9}" for said in VERDICTS))
+    counts = Counter((str(one.row["label"]), said_of(one.verdict)) for one in pairs if one.verdict)
+    print(f"{'label':<10}" + "".join(f"{said:>11}" for said in JUDGED) + "   (judged)")
+    for label in LABELLED:
+        print(f"{label:<10}" + "".join(f"{counts[label, said]:>11}" for said in JUDGED))
+    right, yes = counts["yes", "yes"], sum(counts[label, "yes"] for label in LABELLED)
+    whole = sum(label == "yes" for label, _ in found)
+    print(f"precision of yes {right}/{yes}, recall {right}/{whole}")
     _print_reasons(pairs)
     low, high = rate_ends(one.verdict for one in pairs if one.verdict)
     labels = Counter(label for label, _ in found)
@@ -163,6 +168,12 @@ def _print_labels(pairs: Sequence[Compared], verbose: bool) -> None:
     print(f"ERU rate of the labels {read:.1%}, of the judge between {low:.1%} and {high:.1%}")
     for one in pairs if verbose else ():
         _print_pair(one)
+
+
+def said_of(verdict: Verdict) -> str:
+    """The label of a verdict, *undecided* apart from the other unknowns."""
+    undecided = (verdict.label, verdict.category) == ("unknown", "not_seen_again")
+    return "undecided" if undecided else verdict.label
 
 
 def _print_reasons(pairs: Sequence[Compared]) -> None:
@@ -200,7 +211,7 @@ def rate_ends(verdicts: Iterable[Verdict]) -> tuple[float, float]:
 def _print_foreign(times: int, labels: Path, verbose: bool) -> None:
     paths = [labels.parents[2] / path for path in rows_by_run(labels)]
     found = list(foreign(paths, times))
-    counts = Counter(verdict.label for _, verdict in found)
+    counts = Counter(said_of(verdict) for _, verdict in found)
     print(f"foreign texts: {dict(sorted(counts.items()))}, false yes {counts['yes']}/{len(found)}")
     for path, verdict in found if verbose else ():
         if verdict.label == "yes":
@@ -210,6 +221,7 @@ def _print_foreign(times: int, labels: Path, verbose: bool) -> None:
 def _print_corpus(folder: Path) -> None:
     """Verdicts on every log below a folder, and what judging alone takes."""
     counts: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     seconds, runs = 0.0, 0
     for found in discover([folder]):
         try:
@@ -219,11 +231,13 @@ def _print_corpus(folder: Path) -> None:
         for run in read_here:
             events = attribute(run, None)
             start = time.process_time()
-            counts.update(f"{one.label}/{one.category}" for one in judged(run, events))
+            made = judged(run, events)
             seconds += time.process_time() - start
+            counts.update(f"{one.label}/{one.category}" for one in made)
+            totals.update(map(said_of, made))
             runs += 1
-    totals = {said: sum(n for r, n in counts.items() if r.startswith(said)) for said in VERDICTS}
-    print(f"corpus: {runs} runs, {totals}, judged in {seconds:.2f} s of processor time")
+    told = {said: totals[said] for said in JUDGED}
+    print(f"corpus: {runs} runs, {told}, judged in {seconds:.2f} s of processor time")
     for reason, count in sorted(counts.items()):
         print(f"  {reason:<28} {count:>4}")
 

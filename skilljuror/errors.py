@@ -12,6 +12,7 @@
       WorkerError                   a worker process that died
       JudgeError                    a judge that gave no usable verdict
       ModelError                    a language model that could not be reached or paid
+        UnusableAnswer              a model that answered in no form that can be used
       StoreError                    the database is foreign or damaged
         InUseError                  another process has the database open (exit 75)
       MissingDependency             an optional part that is not installed
@@ -86,6 +87,10 @@ class JudgeError(SkilljurorError):
 
 class ModelError(SkilljurorError):
     """A language model that could not be reached or paid."""
+
+
+class UnusableAnswer(ModelError):
+    """A model answered, and in no form that can be used."""
 
 
 class StoreError(SkilljurorError):

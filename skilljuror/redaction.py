@@ -5,7 +5,9 @@ A server may answer with the key that it was sent, and a library may put it into
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from stat import S_ISREG
 
 SECRET_NAME = re.compile(r"(?:API_?KEY|ACCESS_KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 """How variables and parameters that hold one are called, by litellm and by providers."""
@@ -26,3 +28,22 @@ def redact(text: str, further: Iterable[str] = ()) -> str:
         if len(value) >= MIN_SECRET:
             text = text.replace(value, secrets[value])
     return text
+
+
+def redact_files(folder: Path, values: Collection[str]) -> int:
+    """Take values out of the plain files below a folder and out of names; how many held one."""
+    wanted = sorted({value for value in values if len(value) >= MIN_SECRET}, key=len, reverse=True)
+    found = 0
+    for base, folders, names in os.walk(folder, topdown=False) if wanted else ():
+        for path in (Path(base, name) for name in names):
+            if not S_ISREG(path.lstat().st_mode):
+                continue
+            data = clean = path.read_bytes()
+            for value in wanted:
+                clean = clean.replace(value.encode(), b"[redacted]")
+            if clean != data:
+                path.write_bytes(clean)
+                found += 1
+        for path in (Path(base, name) for name in (*folders, *names)):
+            path.rename(path.with_name(redact(path.name, wanted)))
+    return found

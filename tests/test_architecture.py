@@ -12,7 +12,7 @@ from tests.support.places import ROOT
 PACKAGE = ROOT / "skilljuror"
 
 WORDS = {"errors", "models"}
-TOOLS = {"registry", "files", "tokens", "llm", "knowledge"}
+TOOLS = {"registry", "files", "fingerprints", "tokens", "prices", "llm", "knowledge"}
 STAGES = {
     "bundles", "studies", "harnesses", "agents", "parsers", "transforms", "gates", "judge",
 }  # fmt: skip
@@ -26,14 +26,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "work": {"errors"},
     "registry": WORDS,
     "files": WORDS,
+    "fingerprints": set(),
     "tokens": WORDS,
     "redaction": set(),
-    "llm": WORDS | {"files", "redaction"},
+    "prices": WORDS,
+    "llm": WORDS | {"files", "prices", "redaction"},
     "knowledge": WORDS | {"tokens"},
     **dict.fromkeys(STAGES, WORDS | TOOLS),
+    # keys of agents stay out of what trials leave; Harbor's result.json is read in one place
+    "harnesses": WORDS | TOOLS | {"redaction", "parsers"},
     **dict.fromkeys(PURE, WORDS),
     "attribution": WORDS | {"work"},
-    "metrics": WORDS | {"registry"},
+    "metrics": WORDS | {"registry", "prices"},  # one dated list for what agents and judges cost
     "store": WORDS | {"files"},
     "queries": {"errors", "moments", "store"},  # --param since=7d, as --since of ingest
     "reports": WORDS | {"files", "queries", "stats"},
@@ -74,6 +78,11 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "harbor": {"base", "discovery", "raw_logs", "read"},
         "field_coverage": {"base", "discovery", "raw_logs", "read"},
     },
+    "studies": {
+        "study_file": set(),
+        "tasks": set(),
+        "plan": {"tasks"},
+    },
     "knowledge": {
         "markdown": set(),
         "generated": {"markdown"},
@@ -95,9 +104,19 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "policies": set(),
         "findings": {"policies", "rules"},
         "pointers": {"findings"},
-        "hygiene": {"findings", "pointers"},
-        **{gate: {"findings"} for gate in ("knowledge", "layout", "security", "size", "style")},
+        "code_paths": {"findings"},
+        "hygiene": {"code_paths", "findings", "pointers"},
+        **{gate: {"findings"} for gate in ("knowledge", "layout", "routing", "security", "size", "style")},
         "mutations": set(),
+        "rubric": {"layout"},  # how long a root may be is said once
+    },
+    "llm": {
+        "answers": set(),
+        "foreign_text": set(),
+        "spending": set(),
+        "concurrent": set(),
+        "transport": {"answers"},
+        "client": {"answers", "spending", "transport"},
     },
     "judge": {
         "base": set(),
@@ -107,15 +126,25 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "rubric": {"features", "signals"},
         "agent_trace": {"features", "replay", "rubric", "signals"},
         "decision": {"agent_trace", "features", "replay"},
+        "by_model": {"replay"},
+        "effects": set(),
         "tracing": {"agent_trace", "base", "decision", "features", "replay", "rubric"},
     },
     "pipeline": {
         "workers": set(),
-        "construction": {"workers"},
-        "execution": {"construction", "workers"},
-        "ingestion": {"construction", "workers"},
+        "review_rows": set(),
+        "construction": {"review_rows", "workers"},
+        "execution": {"construction", "ingestion", "review_rows", "workers"},  # what a trial cost stands in its log
+        "ingestion": {"construction", "review_rows", "workers"},
+        "adoption": set(),
+        "init_study": {"construction"},  # Skills in a git revision are found as a run finds them
         "lookup": {"ingestion", "workers"},
         "judging": {"ingestion", "lookup", "workers"},
+        "judging_by_model": {"ingestion", "judging", "lookup", "workers"},
+        "judging_repeats": {"judging", "judging_by_model", "workers"},
+        "judging_sample": {"lookup"},
+        "reviewing": {"construction", "judging_sample", "lookup", "review_rows"},
+        "task_attributes": {"workers"},
         "doctor": set(),
         "demo": {"execution", "ingestion", "judging", "lookup", "workers"},
     },
@@ -131,15 +160,29 @@ OWNERS: dict[str, set[str]] = {
     "tiktoken": {"tokens"},
     "markdown_it": {"knowledge"},
     "skills_ref": {"bundles"},
+    "harbor": {"harnesses"},
     "duckdb": {"store"},
     "pyarrow": {"store"},
-    "msgspec": {"models", "files", "parsers", "attribution", "harnesses", "pipeline", "llm", "cli"},
+    "msgspec": {
+        "models",
+        "files",
+        "fingerprints",
+        "parsers",
+        "attribution",
+        "harnesses",
+        "pipeline",
+        "llm",
+        "cli",
+        "agents",
+    },  # their options
     "orjson": {"models", "files", "parsers", "metrics"},
     "pandas": {"queries", "reports", "study"},
     "numpy": {"stats", "reports"},
     "scipy": {"stats"},
     "matplotlib": {"reports"},
     "jinja2": {"reports", "web"},
+    "starlette": {"web"},
+    "uvicorn": {"web"},
     "typer": {"cli"},
     "rich": {"cli"},
     "jsonlines": {"files"},

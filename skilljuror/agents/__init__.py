@@ -1,5 +1,6 @@
 """Agents: programs that a harness can start."""
 
+import os
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -8,6 +9,11 @@ from skilljuror.models.agent import AgentProgram
 
 AGENTS = {
     "scripted": "skilljuror.agents:scripted_program",
+    "codex": "skilljuror.agents.codex:codex_program",
+    "claude-code": "skilljuror.agents.claude_code:claude_program",
+    "gemini-cli": "skilljuror.agents.gemini_cli:gemini_program",
+    "mini-swe-agent": "skilljuror.agents.mini_swe_agent:mini_program",
+    "command": "skilljuror.agents.command:command_program",
 }
 
 
@@ -20,6 +26,17 @@ class Agent(Protocol):
         Raises UsageError for an option, or a model, that the agent does not take.
         """
         ...
+
+
+def refuse_missing_keys(agent: AgentProgram) -> None:
+    """Raise UsageError where the environment lacks a key that the agent takes."""
+    for name in agent.keys:
+        if not os.environ.get(name):
+            raise UsageError(
+                f"agent {agent.name!r} takes a key from the environment variable {name}, which is not"
+                " set; export it",
+                field="agent",
+            )
 
 
 def scripted_program(options: dict[str, Any], model: str | None) -> AgentProgram:

@@ -38,6 +38,10 @@ _HIGHEST_LINE = 2**31 - 1
 """The highest number that a line of a file can have."""
 
 
+_CUT = f"of the files that the call names, the first {MOST_ACCESSES} are followed"
+_UNREAD = "the shell text of the call is too long; its end was not read"
+
+
 class Attribution(Struct, frozen=True, gc=False):
     """The events of a run, and what it was offered."""
 
@@ -69,11 +73,11 @@ def attribute(trajectory: Trajectory, manifest: SkillManifest | None) -> Attribu
     ordered = _with_lost_skills(_without_mentions_of_run_code(candidates))
     events = tuple(_resource_events(trajectory, ordered, run, _ResourceClasses(manifest)))
     given = manifest if manifest is not None and manifest.known else _discovered(run, events)
-    return Attribution(events, given, tuple(map(_cut_warning, sorted(run.cut))))
-
-
-def _cut_warning(line: int) -> str:
-    return f"line {line}: of the files that the call names, the first {MOST_ACCESSES} are followed"
+    warnings = [
+        *((line, _CUT) for line in run.cut),
+        *((line, _UNREAD) for line in run.unread),
+    ]
+    return Attribution(events, given, tuple(f"line {at}: {what}" for at, what in sorted(warnings)))
 
 
 def _call_events(

@@ -76,6 +76,8 @@ class RunContext(Struct):
     witness for them."""
     texts: dict[ResourceKey, str] = field(default_factory=dict)
     """Texts of resources, of the manifest or learned from the log."""
+    unread: set[int] = field(default_factory=set)
+    """Raw lines of the calls whose shell text was not read to its end."""
     cut: set[int] = field(default_factory=set)
     """Raw lines of the calls that name more resources than are followed."""
 
@@ -113,6 +115,7 @@ def _read_calls(trajectory: Trajectory, run: RunContext) -> None:
     resolver = AccessResolver(
         run.catalog, run.cwd, trajectory.home, FileCopies(run.catalog),
         keeps_folder=trajectory.traits.keeps_folder, cut=run.cut,
+        unread=run.unread,
     )  # fmt: skip
     running: dict[tuple[str, str], AnalysedCall] = {}
     for step in trajectory.steps:

@@ -6,7 +6,7 @@ import typer
 from typer.main import get_command
 
 from skilljuror import __version__
-from skilljuror.cli import build, gates, logs, query, read, study
+from skilljuror.cli import build, gates, logs, query, read, review, rubric, study, trials
 from skilljuror.errors import UsageError
 
 EXIT_STATUS = (
@@ -25,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
-    study.demo, study.run, study.ingest, study.judge, build.build, gates.audit, gates.verify,
+    study.demo, trials.init, trials.plan, trials.check, trials.run, trials.accept, study.adopt, study.ingest, study.judge, build.build, gates.audit, gates.waive, rubric.rubric, review.review, gates.verify,
     gates.diff, gates.assay, gates.explain, read.show, read.report, query.query, logs.events,
     logs.coverage, logs.doctor,
 ):  # fmt: skip

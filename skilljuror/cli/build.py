@@ -11,7 +11,6 @@ from skilljuror.cli.options import Debug, Gates, Jobs, Json
 from skilljuror.cli.output import command_line, emit, progress, table
 from skilljuror.errors import SkilljurorError, UsageError
 
-ENGINES = ("plan", "assign", "rewrite")
 MAX_ISSUES = 8
 """Issues of sources that are printed; the record has them all."""
 
@@ -37,6 +36,31 @@ def build(
     api_base: Annotated[
         str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
     ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            "--rounds",
+            metavar="N",
+            min=1,
+            help="For rewrite: texts that a model may write until one passes the gates. Default 3.",
+        ),
+    ] = None,
+    via: Annotated[
+        str | None,
+        typer.Option(
+            "--via",
+            metavar="AGENT",
+            help="For rewrite: an agent that writes in a sandbox, such as codex.",
+        ),
+    ] = None,
+    rubric: Annotated[
+        str | None,
+        typer.Option(
+            "--rubric",
+            metavar="MODEL",
+            help="For rewrite: a model that answers the rubric's items about what passes the gates.",
+        ),
+    ] = None,
     gates: Gates = None,
     assay: Annotated[
         bool, typer.Option("--assay", help="Measure what the gates would have caught, too.")
@@ -46,6 +70,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Make knowledge-matched layout variants of a Skill, with proof that only layout differs."""
+    from skilljuror.pipeline.construction.model_build import Rewriting, model_engine
     from skilljuror.pipeline.workers import Progress
 
     names = tuple(name.strip() for name in variants.split(",") if name.strip())
@@ -54,15 +79,18 @@ def build(
             "--variants names none; leave it out, or name some by comma", field="variants"
         )
     chosen = {"variants": names, "gates": gates or ()}
-    model_engine = _model_engine(engine, model, api_base, out)
+    calls = out.parent / f"{out.name}.calls.jsonl"
+    chosen_engine = model_engine(engine, model, calls, api_base, Rewriting(rounds, via, rubric))
     results: list[tuple[str, Any]] = []
     with progress(json) as listener:
-        for done in _build_each(sources, out, jobs, model_engine, chosen):
+        for done in _build_each(sources, out, jobs, chosen_engine, chosen):
             results.append(done)
             if len(sources) > 1:
                 listener(Progress("build", len(results), len(sources), done[0]))
     if assay:
         results = _assay(results, out, len(sources) > 1, jobs)
+    judged = _reviewed(results, out, len(sources) > 1)
+    results = [(name, judged[name].record if name in judged else one) for name, one in results]
     built = [name for name, result in results if not isinstance(result, SkilljurorError)]
     if len(sources) > 1 and built:
         from skilljuror.pipeline.construction.stored_builds import store_builds
@@ -74,8 +102,23 @@ def build(
         else {"source": name, "record": result}
         for name, result in results
     ]
-    emit(payload if len(sources) > 1 else payload[0], json, lambda: _print_builds(results, out))
+    emit(
+        payload if len(sources) > 1 else payload[0],
+        json,
+        lambda: _print_builds(results, out, judged),
+    )
     raise typer.Exit(_status(results))
+
+
+def _reviewed(results: list[tuple[str, Any]], out: Path, many: bool) -> dict[str, Any]:
+    """Name -> the build as people judge it, too, for what was decided of an earlier one."""
+    from skilljuror.pipeline.construction.reviews import reviewed
+
+    return {
+        name: reviewed(out / name if many else out)
+        for name, result in results
+        if not isinstance(result, SkilljurorError)
+    }
 
 
 def _assay(
@@ -90,24 +133,6 @@ def _assay(
     }
     kept = keep_assays(dict.fromkeys(folders.values()), jobs=jobs)
     return [(name, kept[folders[name]] if name in folders else result) for name, result in results]
-
-
-def _model_engine(engine: Any, model: str | None, api_base: str | None, out: Path) -> Any:
-    """How a model takes part in the build; None for the plan engine."""
-    from skilljuror.llm import ModelChoice
-    from skilljuror.pipeline.construction.model_build import ModelEngine
-
-    if engine not in ENGINES:
-        raise UsageError(f"unknown engine {engine!r}; choose one of {', '.join(ENGINES)}")
-    if engine == "plan" and (model or api_base):
-        raise UsageError("the engine 'plan' asks no model; choose --engine assign or rewrite")
-    if engine == "plan":
-        return None
-    if not model:
-        raise UsageError(
-            f"the engine {engine!r} asks a model; name one with --model, such as openai/gpt-5.4"
-        )
-    return ModelEngine(engine, ModelChoice(model, api_base), out.parent / f"{out.name}.calls.jsonl")
 
 
 def _build_each(
@@ -128,16 +153,17 @@ def _build_each(
         yield from build_many(sources, out, build, jobs)
 
 
-def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:
+def _print_builds(results: list[tuple[str, Any]], out: Path, judged: dict[str, Any]) -> None:
     rows: list[tuple[Any, ...]] = []
     for name, result in results:
         if isinstance(result, SkilljurorError):
             rows.append((name, "error", None, None, None, None, result.message))
             continue
+        notes = judged[name].review_notes
         rows += [
             (
-                name, item.variant, item.verdict or "–", len(item.files), item.root_lines,
-                item.tokens, item.feasibility or ("control" if item.expected_findings else ""),
+                name, item.variant, _verdict(item, notes), len(item.files), item.root_lines,
+                item.tokens, _note(item),
             )
             for item in result.variants
         ]  # fmt: skip
@@ -148,6 +174,8 @@ def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:
         print(f"{len(built)} of {len(results)} sources built")
     if built:
         _print_troubles(built, out)
+        for note in (note for one in judged.values() for note in one.stale_notes):
+            print(note)
         print(f"tokens by {built[0].tokenizer}")
         _print_power(built)
         print(f"written to {out}; proof and plans in build.json, units in knowledge.jsonl")
@@ -155,6 +183,18 @@ def _print_builds(results: list[tuple[str, Any]], out: Path) -> None:
             print(f"rows for RQ1 in {out}/study.duckdb: {command_line('query', out, 'builds')}")
         if built[0].engine != "plan":
             print(f"made with {built[0].options['model']}; its answers in {out.name}.calls.jsonl")
+
+
+def _verdict(item: Any, notes: dict[str, str]) -> str:
+    note = notes.get(item.variant)
+    return (item.verdict or "–") + (f" with {note}" if note else "")
+
+
+def _note(item: Any) -> str:
+    """What a study should know of a variant before it uses it."""
+    if item.pd_worth:
+        return f"pd_worth: {item.pd_worth}"
+    return item.feasibility or ("control" if item.expected_findings else "")
 
 
 def _print_troubles(records: list[Any], out: Path) -> None:
@@ -171,9 +211,11 @@ def _print_troubles(records: list[Any], out: Path) -> None:
         print(f"source: {len(issues) - MAX_ISSUES} more like these in build.json")
     if any(item.verdict not in {"pass", None} for record in records for item in record.variants):
         print(
-            f"why a variant did not pass: gates.jsonl in {out}; explain a rule:"
-            f" {command_line('explain')}"
+            f"why a variant did not pass, and the ids to accept it by: {command_line('waive', out)};"
+            f" explain a rule: {command_line('explain')}"
         )
+    if any(item.verdict == "review" for record in records for item in record.variants):
+        print(f"what a person must decide: {command_line('review', out, '--list')}")
 
 
 def _print_power(records: list[Any]) -> None:

@@ -1,4 +1,5 @@
-"""Commands that judge and prove variants and weigh the gates: audit, verify, diff, assay, explain."""
+"""Commands that judge and prove variants and weigh the gates: audit, waive, verify, diff, assay,
+explain."""
 
 from enum import StrEnum
 from functools import partial
@@ -41,25 +42,48 @@ class Policy(StrEnum):
 
 def verify(
     build: Annotated[Path, typer.Argument(metavar="DIR", help="A build.")],
+    source: Annotated[
+        str | None,
+        typer.Option("--source", metavar="PATH", help="The true source: folder, zip or REV:PATH."),
+    ] = None,
+    signers: Annotated[
+        Path | None,
+        typer.Option("--allowed-signers", metavar="FILE", help="Who may have signed the build."),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", metavar="KEY", help="Sign build.json, with an SSH key, if it holds."
+        ),
+    ] = None,
+    plugins: Annotated[
+        list[str] | None,
+        typer.Option("--plugin", metavar="NAME", help="Code it names that may run: module:Class."),
+    ] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Prove a build again from the files on disk: nothing lost, nothing made up."""
-    from skilljuror.pipeline.construction.build import unproved_variants, verify_build
+    """Make a build again from its source, compare all of it, and prove the files on disk."""
+    from skilljuror.pipeline.construction.verification import Grounds, sign_build, verify_build
 
-    problems, written = verify_build(build), unproved_variants(build)
+    proof = verify_build(build, Grounds(source, signers, tuple(plugins or ())))
+    signature = sign_build(build, sign) if sign and not proof.problems else None
+    payload = {"proved": proof.proved, **to_plain(proof), "signature": to_plain(signature)}
+    emit(payload, json, lambda: _print_proof(build, proof, signature))
+    raise typer.Exit(1 if proof.problems else 3 if proof.unproved else 0)
 
-    def human() -> None:
-        for problem in problems:
-            print(f"  {problem}")
-        print(f"{build}: " + (f"{len(problems)} problems" if problems else "proved again"))
-        if written:
-            print(f"not proved, for a model wrote them: {', '.join(written)}; see their gates")
 
-    proved = not problems and not written
-    emit({"proved": proved, "problems": list(problems), "unproved": list(written)}, json, human)
-    if problems:
-        raise typer.Exit(1)
+def _print_proof(build: Path, proof: Any, signature: Path | None) -> None:
+    for line in (*proof.problems, *proof.unproved):
+        print(f"  {line}")
+    if proof.problems:
+        count = len(proof.problems)
+        print(f"{build}: {count} problem{'s' if count > 1 else ''}")
+        return
+    told = "the rest is proved" if proof.unproved else "proved again"
+    print(f"{build}: {told}; {'; '.join(proof.grounds)}")
+    if signature:
+        print(f"signed: {signature}")
 
 
 def diff(
@@ -161,6 +185,54 @@ def _path(variant: str, under: str | None, file: str) -> str:
     if under and inner.parts[:1] == (under,) and not Path(folder, under).is_dir():
         inner = inner.relative_to(under)
     return str(folder / inner)
+
+
+def waive(
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="A build, or a study.")],
+    finding: Annotated[
+        str | None,
+        typer.Argument(metavar="[FINDING]", help="Its id; without it: the findings that count."),
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why it may stand.")] = "",
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who says so; default: you.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Accept a finding of the gates with a reason: it stands, is told as waived, decides nothing."""
+    from skilljuror.pipeline.construction.waivers import (
+        open_findings,
+        verdict_sentences,
+        waive_finding,
+    )
+
+    if finding is None:
+        found = open_findings(place)
+        columns = ("build", "variant", "rule", "id", "source", "variant's", "told")
+        rows = [
+            (
+                build, variant, one.rule, one.id, one.source_text, one.variant_text,
+                f"{one.file}{f':{one.line}' if one.line else ''}: {one.message}",
+            )
+            for build, variant, one in found
+        ]  # fmt: skip
+        payload = [
+            {"build": build, "variant": variant, "id": one.id, "finding": one}
+            for build, variant, one in found
+        ]
+        nothing = "nothing is to be waived: no finding counts in a verdict"
+        emit(payload, json, lambda: table(columns, rows) if rows else print(nothing))
+        return
+    waivers = waive_finding(place, finding, reason, by)
+
+    def human() -> None:
+        for waiver in waivers:
+            print(f"{waiver.build}: {waiver.finding} waived by {waiver.by}: {waiver.reason}")
+        for sentence in verdict_sentences(place):
+            print(sentence)
+
+    emit(waivers, json, human)
 
 
 def assay(

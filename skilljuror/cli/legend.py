@@ -21,11 +21,15 @@ LEGEND = {
     "failed_probe": "the access failed and showed nothing",
     "background": "shown, and only what every run is shown anyway",
     "listing": "a list of files, no text of a resource",
+    "alias_check": "only looked whether the same file has another name",
     "nothing_distinctive": "what was shown says nothing by which a later use could be told",
     "not_shown": "the log does not hold what the agent was shown",
     "not_seen_again": "nothing of what was shown can be seen in later steps",
     "also_elsewhere": "what was used later stood in other places, too",
     "no_later_action": "the log ends before anything could be done with it",
+    "insufficient_context": "the model could not tell from what the log shows",
+    "unverified_quote": "the model said yes with a quote that is not in the log",
+    "unparsed": "no usable answer of the model, after its retries",
 }
 """Word -> what it means."""
 

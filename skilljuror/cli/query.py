@@ -206,7 +206,7 @@ def _parquet(
     if out is None and sys.stdout.isatty():
         raise UsageError("parquet is binary: add --out FILE or pipe it", field="format")
     with tempfile.TemporaryDirectory() as folder:
-        path = out or Path(folder, "rows.parquet")
+        path = out.resolve() if out else Path(folder, "rows.parquet")
         with open_read(database_of(study), limits) as reader:
             parquet(reader, question, path, **params)
         if out is None:
@@ -214,6 +214,7 @@ def _parquet(
 
 
 def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None:
+    from skilljuror.files import replacement
     from skilljuror.queries.csv_text import csv_text
 
     if form is Format.table:
@@ -221,4 +222,8 @@ def _print(found: Any, form: Format, out: Path | None, *, records: bool) -> None
         return
     of_json = form is Format.json
     text = f"{json_text(found.records(), default=str)}\n" if of_json else csv_text(found)
-    print(text, end="") if out is None else out.write_text(text, encoding="utf-8")
+    if out is None:
+        print(text, end="")
+        return
+    with replacement(out.resolve()) as path:
+        path.write_text(text, encoding="utf-8")

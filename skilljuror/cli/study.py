@@ -1,4 +1,4 @@
-"""Commands that make a study's data: demo, run, ingest, judge."""
+"""Commands that make a study's data: demo, adopt, ingest, judge."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
-from skilljuror.cli.output import command_line, emit, print_legend, progress, table
+from skilljuror.cli.output import command_line, emit, print_legend, progress, table, to_plain
 from skilljuror.errors import NeedsDecision, UsageError
 
 
@@ -27,56 +27,45 @@ def demo(
         table(summary.columns, summary.headline, title=summary.title)
         print(f"pp = percentage points: {summary.meaning}")
         print("A scripted policy ran, no language model: figures say nothing about real agents.")
+        for note in summary.notes:
+            print(f"note: {note}")
         print(f"{summary.trials} trials in {summary.seconds:.1f} s")
         print(f"report: {summary.report}")
         print(f"next:   {command_line('show', out, summary.example_trial)}")
+        real = command_line("run", summary.real_study, "--out", "out/codex")
+        print(f"on a real agent, with OPENAI_API_KEY set: {real}")
 
     emit(summary, json, human)
 
 
-def run(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The study file.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of the study; default: out/<name>.")
-    ] = None,
-    jobs: Jobs = 1,
+def adopt(
+    jobs: Annotated[list[Path], typer.Argument(metavar="JOBS...", help="Folders of Harbor jobs.")],
+    map_file: Annotated[
+        Path, typer.Option("--map", metavar="MAP.yaml", help="Which trials belong to which arm.")
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Folder of the new study.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be adopted; write nothing.")
+    ] = False,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Plan and run matched trials; run again to go on where it stopped."""
-    from skilljuror.pipeline.execution.run import run_study
-    from skilljuror.studies import load_study
+    """Make a study of finished Harbor jobs: trials that others ran, matched to tasks and arms."""
+    from skilljuror.pipeline.adoption.adopt import adopt as adopt_jobs
 
-    folder = out or Path("out") / load_study(study_file).name
-    with progress(json) as listener:
-        summary = run_study(study_file, folder, jobs=jobs, progress=listener)
+    adoption = adopt_jobs(jobs, map_file, out, dry_run=dry_run)
 
     def human() -> None:
-        print(
-            f"{summary.finished} of {summary.planned} trials finished in {folder}"
-            f" ({summary.ran} run, {summary.finished - summary.ran} were there already)"
-        )
-        for status, count in sorted(summary.statuses.items()):
-            print(f"  {status}: {count}")
-        for note in (*_isolation_note(summary.isolation), *summary.notes):
+        for part in (adoption.arms, adoption.outcomes, adoption.left_out):
+            rows = [to_plain(row) for row in part]
+            if rows:
+                table(list(rows[0]), [list(row.values()) for row in rows])
+        for note in adoption.notes:
             print(f"note: {note}")
-        if summary.interrupted:
-            print(f"stopped; go on with: {command_line('run', study_file, '--out', folder)}")
-        else:
-            print(f"next: {command_line('ingest', '--study', folder)}")
+        if adoption.written:
+            print(f"next: {command_line('ingest', '--study', out)}")
 
-    emit(summary, json, human)
-    if summary.interrupted:
-        raise typer.Exit(130)
-
-
-def _isolation_note(isolation: str) -> list[str]:
-    if isolation != "none":
-        return []
-    return [
-        "isolation none: agents and verifiers ran as plain processes of this user, and every trial"
-        " says so (skilljuror doctor tells what a sandbox needs)"
-    ]
+    emit(adoption, json, human)
 
 
 def ingest(
@@ -241,6 +230,48 @@ def judge(
     again: Annotated[
         bool, typer.Option("--again", help="Judge again what it has judged as it is.")
     ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            help="Ask this model, as litellm names it, about what the judge leaves undecided: texts of"
+            " the logs are sent to it.",
+        ),
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option("--api-base", metavar="URL", help="Server that has the model.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None,
+        typer.Option("--budget-usd", min=0, help="Stop once the answers have cost that much."),
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Model calls in flight.")] = 16,
+    check_yes: Annotated[
+        float,
+        typer.Option(
+            "--check-yes", min=0, max=1, help="Share of the judge's yes put to the model, too."
+        ),
+    ] = 0.1,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat", min=1, help="Ask the model so often; the most frequent answer counts."
+        ),
+    ] = 1,
+    probe: Annotated[
+        str,
+        typer.Option(
+            "--probe",
+            metavar="order,length",
+            help="Ask once more with the accesses in another order, or with padding: how much flips?",
+        ),
+    ] = "",
+    panel: Annotated[
+        str,
+        typer.Option(
+            "--panel", metavar="MODEL,…", help="Ask these models as well, each for itself."
+        ),
+    ] = "",
     jobs: Jobs = 2,
     json: Json = False,
     debug: Debug = False,
@@ -248,23 +279,114 @@ def judge(
     """Label resource events: did an opened resource become visible work?"""
     from skilljuror.pipeline.judging import judge_study
 
-    with progress(json) as listener:
-        summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
-
-    def human() -> None:
-        print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
-        print(
-            f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
-            f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
+    if model is None and (api_base or budget_usd is not None or repeat > 1 or probe or panel):
+        raise UsageError(
+            "--api-base, --budget-usd, --repeat, --probe and --panel go with --model NAME",
+            field="model",
         )
-        print_legend(["ERU rate"])
-        for trajectory, reason in summary.unread:
-            print(f"  not judged: {trajectory}: {reason}")
-        print(f"next: {command_line('report', study)}")
+    with progress(json) as listener:
+        if model is None:
+            summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
+            cascade = None
+        else:
+            from skilljuror.llm import ModelChoice, SpendingCap
+            from skilljuror.pipeline.judging_by_model import ModelOptions
 
-    emit(summary, json, human)
-    if summary.unread:
+            cascade = _judge_by_model(
+                study,
+                ModelOptions(
+                    ModelChoice(model, api_base), check_yes,
+                    None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
+                    tuple(filter(None, probe.split(","))),
+                ),
+                name, tuple(filter(None, panel.split(","))), again, jobs, listener,
+            )  # fmt: skip
+            summary = cascade.judged
+    emit(cascade or summary, json, lambda: _print_judged(study, summary, cascade))
+    if cascade and cascade.problem:
+        print(f"skilljuror: {cascade.problem}", file=sys.stderr)
+    if summary.unread or (cascade and cascade.problem):
         raise typer.Exit(1)
+
+
+def _judge_by_model(
+    study: Path,
+    options: Any,
+    judge: str,
+    panel: tuple[str, ...],
+    again: bool,
+    jobs: int,
+    listener: Any,
+) -> Any:
+    """The cascade of the model; before it those of the panel, each for itself, under one budget."""
+    from msgspec import structs
+
+    from skilljuror.pipeline.judging_by_model import judge_with_model
+    from skilljuror.pipeline.judging_repeats import ask_again, check_probes
+
+    check_probes(options.probes)
+    for other in panel:
+        choice = structs.replace(options.choice, model=other)
+        one = structs.replace(options, choice=choice)
+        judge_with_model(study, one, judge, again=again, jobs=jobs, progress=listener)
+    done = judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
+    if options.repeat == 1 and not options.probes:
+        return done
+    return ask_again(study, options, done, judge, jobs=jobs, progress=listener)
+
+
+def _print_judged(study: Path, summary: Any, cascade: Any) -> None:
+    print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
+    print(
+        f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
+        f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
+    )
+    if cascade:
+        _print_cascade(cascade)
+    for row in cascade.stability if cascade else ():
+        print(
+            f"asked again ({row['probe']}): {_share(row['changed'], row['events'])} of {row['events']}"
+            f" events flip; mean entropy {row['entropy']:.2f} bits"
+        )
+    print_legend(["ERU rate"])
+    for trajectory, reason in summary.unread:
+        print(f"  not judged: {trajectory}: {reason}")
+    print(f"next: {command_line('report', study)}")
+
+
+def _print_cascade(cascade: Any) -> None:
+    """Who settled what, what the model's answers are worth, and what they cost."""
+    row = cascade.shares
+    if not row:
+        return
+    free = cascade.first.judge
+    print(
+        f"settled by {free}: {_share(row['settled_free'], row['events'])}; by the model:"
+        f" {_share(row['settled_by_model'], row['events'])}; unknown:"
+        f" {_share(row['unknown'], row['events'])}"
+    )
+    print(
+        f"of {row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} that the"
+        f" model could not tell, {row['unverified_quote']} with a quote that is not in the log,"
+        f" {row['unparsed']} without a usable answer"
+    )
+    if row["rechecked"]:
+        undecided = row["rechecked"] - row["rechecked_yes"] - row["rechecked_no"]
+        print(
+            f"of {row['rechecked']} yes of {free} that were put to the model, too, it said yes to"
+            f" {row['rechecked_yes']}, no to {row['rechecked_no']}, unknown to {undecided}"
+        )
+    spent, saved = row["usd_spent"], row["usd_saved_estimate"]
+    if spent is None:
+        print("cost: not known (no price of this model, or no count of tokens)")
+    else:
+        paid = f" (${cascade.paid_usd:.4f} of it now)" if cascade.paid_usd is not None else ""
+        more = "" if saved is None else f"; saved by {free}, an estimate: ${saved:.4f}"
+        print(f"cost: ${spent:.4f}{paid}{more}")
+
+
+def _share(count: int, whole: int) -> str:
+    return f"{count} ({100 * count / whole:.1f} %)" if whole else str(count)
 
 
 def _uptake_rate(summary: Any) -> str:

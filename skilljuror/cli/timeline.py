@@ -3,13 +3,20 @@
 from collections import defaultdict
 
 from skilljuror.cli.output import print_indented, print_legend
+from skilljuror.harnesses.verifier_output import last_lines
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.measure import Verdict
-from skilljuror.models.trajectory import Message, Step, ToolCall
+from skilljuror.models.trajectory import Message, Step, ToolCall, Trajectory
 from skilljuror.pipeline.ingestion.rows import asked
 from skilljuror.pipeline.lookup import RunDetails
 
 SHORT = 200
+VERIFIER_LINES = 20
+"""Lines of the verifier's output that are shown unless all is asked for."""
+EFFECTS = {
+    "failed": "failed", "error_gone": "error gone", "wrote": "file written", "worked": "worked",
+}  # fmt: skip
+"""What came of an action, in words."""
 LABELS = {"yes": "taken up", "no": "not taken up", "unknown": "uptake unknown"}
 
 
@@ -18,23 +25,31 @@ def print_timeline(details: RunDetails, full: bool = False) -> None:
     _print_head(details)
     if details.trajectory is None:
         print("this trial left no log that can be read")
-        return
-    verdicts = {verdict.event: verdict for verdict in details.verdicts}
+    else:
+        _print_steps(details, details.trajectory, full)
+    if details.verifier:
+        print()
+        text = details.verifier if full else last_lines(details.verifier, VERIFIER_LINES)
+        print_indented(text, "[verifier] ", "   ")
+    if details.verdicts:
+        print()
+        print_legend(verdict.category for verdict in details.verdicts)
+
+
+def _print_steps(details: RunDetails, trajectory: Trajectory, full: bool) -> None:
+    verdicts = _Verdicts(details)
     events: dict[tuple[str, int], list[ResourceEvent]] = defaultdict(list)
     for event in details.events:
         events[event.agent, event.step].append(event)
-    for message in details.trajectory.messages:
+    for message in trajectory.messages:
         if message.step == 0 and message.kind == "prompt":
             _print_message(message, full)
     _print_events(events.pop(("main", 0), []), verdicts)
-    for step in details.trajectory.steps:
+    for step in trajectory.steps:
         _print_step(step, full)
         _print_events(events.pop((step.agent, step.index), []), verdicts)
     for rest in events.values():
         _print_events(rest, verdicts)
-    if details.verdicts:
-        print()
-        print_legend(verdict.category for verdict in details.verdicts)
 
 
 def _print_head(details: RunDetails) -> None:
@@ -77,15 +92,37 @@ def _print_call(call: ToolCall, full: bool) -> None:
             print_indented(f"{text}{failed}", "     ", "     ")
 
 
-def _print_events(events: list[ResourceEvent], verdicts: dict[str, Verdict]) -> None:
+class _Verdicts:
+    """What judges said of the events of a run, with what came of each action."""
+
+    def __init__(self, details: RunDetails) -> None:
+        self.of = {verdict.event: verdict for verdict in details.verdicts}
+        self._effects = {(one.agent, one.step, one.line): one for one in details.effects}
+
+    def bridge(self, event: ResourceEvent) -> list[str]:
+        """The links around a use that was taken up: what was said, and what came of it."""
+        verdict = self.of.get(event.event)
+        if verdict is None or verdict.label != "yes":
+            return []
+        links = [f"signal: {_cut(verdict.source_quote, False)}"] if verdict.source_quote else []
+        place = (event.agent, verdict.action_step or 0, verdict.action_line or 0)
+        if effect := self._effects.get(place):
+            quote = f": {_cut(effect.quote, False)}" if effect.quote else ""
+            links.append(f"effect: {EFFECTS[effect.effect]} in step {effect.effect_step}{quote}")
+        return links
+
+
+def _print_events(events: list[ResourceEvent], verdicts: _Verdicts) -> None:
     for event in events:
         lines = ", ".join(f"{first}-{last}" for first, last in event.lines or ())
         where = f"{event.skill}/{event.resource}" + (f" lines {lines}" if lines else "")
         failed = "" if event.ok is not False else ", failed"
         told = f"{event.kind} {where} ({event.content_exposed}{failed})"
-        if verdict := verdicts.get(event.event):
+        if verdict := verdicts.of.get(event.event):
             told += f" → {_uptake(verdict)}"
         print_indented(told, "   ● ", "     ")
+        for link in verdicts.bridge(event):
+            print_indented(link, "     ", "       ")
 
 
 def _uptake(verdict: Verdict) -> str:

@@ -1,5 +1,6 @@
 """From what a gate sees to its answer: observations, findings, inheritance, the result."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
@@ -32,7 +33,8 @@ class Observation(NamedTuple):
 def finding(
     observation: Observation, before: str | None = None, inherited: bool = False
 ) -> Finding:
-    """A finding with the severity and words of its rule; long texts are cut."""
+    """A finding with the severity and words of its rule. Of a long text the beginning is told, and a
+    digest of all of it, so that no change is lost from the finding's id."""
     rule = RULES[observation.rule]
     return Finding(
         rule=observation.rule, severity=rule.severity, file=observation.file, line=observation.line,
@@ -42,7 +44,9 @@ def finding(
 
 
 def _cut(text: str | None) -> str | None:
-    return text if text is None or len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    if text is None or len(text) <= _SHOWN:
+        return text
+    return f"{text[: _SHOWN - 10]}… {hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def differential(parent: Iterable[Observation], variant: Iterable[Observation]) -> list[Finding]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from skilljuror.gates.findings import Observation, differential, gate_result
+from skilljuror.gates.code_paths import unresolved_paths, unwritten_files
+from skilljuror.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.gates.pointers import pointer_observations
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.models.bundle import Bundle
@@ -28,7 +29,10 @@ class HygieneGate:
 
     def check(self, parent: Bundle, variant: Bundle, kind: str, policy: str) -> GateResult:
         """The answer for one pair; real skills have broken links, so most are inherited."""
-        findings = differential(_observations(parent), _observations(variant))
+        findings = [
+            *differential(_observations(parent), _observations(variant)),
+            *map(finding, unresolved_paths(parent, variant)),
+        ]
         after = units_of(variant)
         checked = {
             "link": sum(unit.kind == "link" for unit in after),
@@ -43,6 +47,7 @@ def _observations(bundle: Bundle) -> list[Observation]:
     units = units_of(bundle)
     return [
         *pointer_observations(bundle, units),
+        *unwritten_files(bundle),
         *_litter(bundle),
         *_collisions(bundle),
         *_copies(units),

@@ -66,6 +66,8 @@ def _shown_text(unit: Unit) -> str:
 
 def _moved_message(pair: UnitPair) -> str:
     old_heading, new_heading = ("".join(one.headings[-1:]) for one in (pair.before, pair.after))
+    if old_heading == new_heading and pair.before.lead != pair.after.lead:
+        return f"moved from below {pair.before.lead!r} to below {pair.after.lead!r}"
     home = f"below {old_heading!r}" if old_heading else "above all headings"
     return f"moved from {home} to below {new_heading!r}"
 

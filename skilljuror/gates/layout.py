@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple
+from urllib.parse import quote
 
 from skilljuror.gates.findings import Observation, differential, finding, gate_result
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
@@ -169,10 +170,12 @@ def _cues_for(root: _Root, path: str) -> Iterator[str]:
 
 
 def _names_of(path: str, directory: str) -> re.Pattern[str]:
-    """A file is named by its path in the skill, its name, or a folder that holds it."""
+    """A file is named by its path in the skill, its name, each as links write it too, or a folder
+    that holds it."""
     pure = PurePosixPath(path.removeprefix(f"{directory}/"))
     folders = [f"{folder}/" for folder in pure.parents if folder.name]
-    tail = "|".join(re.escape(name) for name in (str(pure), pure.name))
+    names = (str(pure), pure.name)
+    tail = "|".join(re.escape(name) for name in dict.fromkeys((*names, *map(quote, names))))
     rows = "|".join(rf"`{re.escape(folder)}`" for folder in folders)
     return re.compile(rf"(?<![\w-])(?:{tail})(?![\w-])" + (f"|{rows}" if rows else ""))
 

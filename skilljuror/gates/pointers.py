@@ -15,15 +15,12 @@ from skilljuror.knowledge.markdown.block_index import markdown_index
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.inline_text import leads_out
 from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.code_paths import INTERPRETED
 from skilljuror.knowledge.units.normalised_text import all_paths, path_suffixes
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, Unit
 from skilljuror.models.resource_class import is_markdown
 
-_COMMAND = re.compile(
-    r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
-    r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
-)
 _MENTION = re.compile(
     r"(?<![\w/:@$~{}*<>)-])(?:\.{0,2}/){0,64}+"
     r"((?:[\w.-]{1,255}+/){0,64}[\w-][\w.-]{0,255}\.(?:md|py|sh|mjs|js|ts|rb|pl))"
@@ -62,7 +59,7 @@ def _named_paths(text: str) -> _NamedPaths:
     stale = _STALE.finditer(text) if "skills" in text else ()
     return _NamedPaths(
         tuple((match[0], basename(match[0].rstrip("/"))) for match in stale),
-        tuple((match[0], normpath(match[1])) for match in _COMMAND.finditer(text)),
+        tuple((match[0], normpath(match[1])) for match in INTERPRETED.finditer(text)),
         tuple((match[0], normpath(match[1])) for match in _MENTION.finditer(text)),
     )
 

@@ -41,7 +41,7 @@ class Policy(Record):
     """Verdict of many findings of one rule."""
 
     def verdict(self, findings: Iterable[Finding], compared: int) -> GateVerdict:
-        """The worst verdict that the findings which are not inherited deserve."""
+        """The worst verdict that the findings which are neither inherited nor waived deserve."""
         return worst(verdict for verdict, _ in self._verdicts(findings, compared))
 
     def reasons(self, findings: Iterable[Finding], compared: int) -> tuple[str, ...]:
@@ -55,11 +55,11 @@ class Policy(Record):
         self, findings: Iterable[Finding], compared: int
     ) -> Iterator[tuple[GateVerdict, str]]:
         """Every verdict that the findings earn one by one and together, with its reason."""
-        own = [finding for finding in findings if not finding.inherited]
+        own = [one for one in findings if not (one.inherited or one.waived)]
         for rule, count in Counter(finding.rule for finding in own).items():
-            severities = (finding.severity for finding in own if finding.rule == rule)
-            one = self.rules.get(rule) or worst(self.severities[each] for each in severities)
-            yield one, f"{rule} ({count})"
+            severities = (one.severity for one in own if one.rule == rule)
+            alone = self.rules.get(rule) or worst(self.severities[each] for each in severities)
+            yield alone, f"{rule} ({count})"
             for limit in self.limits.get(rule, ()):
                 if count > max(limit.count, limit.share * compared):
                     allowed = max(limit.count, int(limit.share * compared))

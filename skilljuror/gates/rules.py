@@ -18,7 +18,7 @@ class Rule(NamedTuple):
     """What to do."""
 
 
-_KEEP = "Restore the parent's wording, or waive the finding by its id with a reason."
+_KEEP = "Restore the parent's wording, or accept it in a build: skilljuror waive DIR ID --reason …"
 _DROP = "Remove the line, or move it to the source so that every variant carries it."
 _SAME = "Two variants must differ in layout alone; otherwise the contrast measures the text."
 
@@ -80,6 +80,17 @@ RULES: dict[str, Rule] = {
     "hygiene.unresolved-command": Rule(
         "high", "a command runs a script that is not there", "The command fails for every trial.",
         "Correct the path or state the working directory.",
+    ),
+    "hygiene.unresolved-path": Rule(
+        "high", "a path in code that led into the parent leads nowhere",
+        "The code fails or works on other files in the trials of this layout alone.",
+        "Put the file where the path leads; code stays as the parent has it.",
+    ),
+    "hygiene.unwritten-file": Rule(
+        "medium", "a command names a file that stands on the page alone",
+        "The command fails for every trial that does not guess to write the file out first.",
+        "Say below the marker: Write this file to `PATH` in the folder of this SKILL.md before you run"
+        " anything that uses it.",
     ),
     "hygiene.unresolved-mention": Rule(
         "medium", "a file is named that is not there", "The agent looks for it in vain.",
@@ -143,14 +154,23 @@ RULES: dict[str, Rule] = {
     "knowledge.modal": Rule(
         "medium", "a requirement became stronger or weaker", "Agents weigh must and should.", _KEEP,
     ),
+    "knowledge.path": Rule(
+        "high", "a path in code became another one",
+        "Code must mean the same in every layout; a path that is made relative leads elsewhere.",
+        "Write the parent's path; change one only where its file moved, and then to where it lies.",
+    ),
     "knowledge.reference": Rule(
         "medium", "a code span, path or flag changed", "The agent types what stands there.", _KEEP,
     ),
     "knowledge.order": Rule(
         "medium", "the same words stand in another order", "Who does what to whom may change.", _KEEP,
     ),
+    "knowledge.opposite": Rule(
+        "high", "a word was turned into its opposite", "The text says the reverse.", _KEEP,
+    ),
     "knowledge.steps": Rule(
-        "medium", "two steps changed places", "A procedure is its order.", "Restore the order.",
+        "medium", "two steps, items or sections of a process changed places",
+        "A procedure is its order.", "Restore the order.",
     ),
     "knowledge.lines": Rule(
         "medium", "two lines of code changed places", "A program is its order.", "Restore the order.",
@@ -183,12 +203,38 @@ RULES: dict[str, Rule] = {
         "Nothing, or use a generated row.",
     ),
     "knowledge.moved": Rule(
-        "low", "a statement stands below another heading", "A heading narrows what is below it.",
-        "Move the statement back below its own heading.",
+        "low", "a text stands below another heading or lead",
+        "A heading narrows what is below it, and so does the sentence above a list.",
+        "Move the text back below its own heading or lead.",
     ),
     "knowledge.reworded": Rule(
         "info", "other words, same critical tokens", "Counted, so that rewriting shows.",
         "Nothing, unless the words were meant to stay.",
+    ),
+    "routing.crossed": Rule(
+        "medium", "a link's label names one file and its address another",
+        "Where the agent ends up depends on which of the two it follows.",
+        "Let label and address name the same file.",
+    ),
+    "routing.astray": Rule(
+        "medium", "a row leads to one file and speaks of another",
+        "The agent opens a file that does not say what it was promised.",
+        "Let the row lead to the file whose headings it names.",
+    ),
+    "routing.exchanged": Rule(
+        "high", "two files have each other's contents",
+        "Every row and mention sends the agent to the wrong text.",
+        "Put each text back into its file, or rewrite what leads to them.",
+    ),
+    "routing.dull": Rule(
+        "medium", "a row says nothing of the file that it leads to",
+        "The agent decides by the row whether to open the file.",
+        "Say in the row what the file is about, in words of the file.",
+    ),
+    "routing.pointer": Rule(
+        "medium", "a process goes on in another file, and nothing at the break says so",
+        "The agent takes what it has read for the whole of the process.",
+        "Below the last step before the break, name the file in which the next one stands.",
     ),
     "style.provenance": Rule(
         "medium", "added text speaks of how the variant was made",

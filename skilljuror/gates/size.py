@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from skilljuror.gates.findings import Observation, finding, gate_result
+from skilljuror.knowledge.generated.templates import announced_path
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.gate import GateResult
 from skilljuror.models.resource_class import resource_class
@@ -33,7 +34,7 @@ class SizeGate:
         """The answer for one pair; tokens are estimated without a vocabulary, data left out."""
         parent_tokens, sizes = sum(_tokens(parent).values()), _tokens(variant)
         observations = [
-            *_growth(parent_tokens, sum(sizes.values()), len(parent.files)),
+            *_growth(parent_tokens, sum(sizes.values()), len(parent.files), len(variant.files)),
             *_over_limit(variant, sizes, _tokens(parent)),
         ]
         checked = {"token": sum(sizes.values()), "parent token": parent_tokens}
@@ -49,14 +50,22 @@ def _tokens(bundle: Bundle) -> dict[str, int]:
 
 @lru_cache(maxsize=1024)
 def _estimate(path: str, blob: Blob) -> int:
-    return 0 if resource_class(path, blob) == "data" else estimate(blob.text or "")
+    """Sentences that say to write a carried file out are no text: only flat layouts have them."""
+    if resource_class(path, blob) == "data":
+        return 0
+    lines = (blob.text or "").split("\n")
+    return estimate("\n".join(line for line in lines if announced_path(line) is None))
 
 
-def _growth(parent_tokens: int, tokens: int, files: int) -> Iterator[Observation]:
+def _growth(
+    parent_tokens: int, tokens: int, parent_files: int, files: int
+) -> Iterator[Observation]:
+    """A file that was carried on a page leaves its marker and its fence behind."""
     message = f"about {tokens} tokens, the parent has about {parent_tokens}"
-    if tokens > parent_tokens * MOST + SLACK + files * PER_FILE:
+    if tokens > parent_tokens * MOST + SLACK + parent_files * PER_FILE:
         yield Observation("size.grown", None, "", message=message)
-    if tokens < parent_tokens * LEAST - SLACK:
+    carried = max(0, files - parent_files)
+    if tokens < parent_tokens * LEAST - SLACK - carried * PER_FILE:
         yield Observation("size.shrunk", None, "", message=message)
 
 

@@ -4,10 +4,15 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from skilljuror.errors import StudyError
+from skilljuror.files import digest_tree
+
+GONE = "gone"
+"""In place of a digest: what there was is no tree of plain files any more."""
 MAX_LOG_BYTES = 500_000_000
 """Bytes of logs kept of one trial."""
 MAX_LISTED = 2_000
@@ -26,7 +31,10 @@ def copy_logs(source: Path, target: Path) -> list[str]:
             continue
         room -= info.st_size
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target / name, follow_symlinks=False)
+        try:
+            shutil.copyfile(path, target / name, follow_symlinks=False)
+        except PermissionError:
+            left_out.append(f"{name}: not readable")
     return left_out
 
 
@@ -34,14 +42,17 @@ def plain_files(folder: Path, others: list[str]) -> Iterator[tuple[Path, os.stat
     """Every plain file below `folder` in path order; anything else is named in `others`."""
     for base, folders, names in os.walk(folder):
         folders.sort()
-        linked = [name for name in folders if Path(base, name).is_symlink()]
-        for name in sorted([*names, *linked]):
-            path = Path(base, name)
-            info = path.lstat()
+        for path in (Path(base, name) for name in sorted([*names, *folders])):
+            name = str(path.relative_to(folder))
+            try:
+                info = path.lstat()
+            except OSError as error:  # such as a path of too many characters
+                others.append(f"{name[:200]}: {error.strerror}")
+                continue
             if stat.S_ISREG(info.st_mode):
                 yield path, info
-            else:
-                others.append(f"{path.relative_to(folder)}: no plain file")
+            elif not stat.S_ISDIR(info.st_mode):
+                others.append(f"{name}: no plain file")
 
 
 def list_files(folder: Path) -> dict[str, Any]:
@@ -52,8 +63,34 @@ def list_files(folder: Path) -> dict[str, Any]:
         if len(files) == MAX_LISTED:
             others.append(f"more than {MAX_LISTED} files")
             break
-        with path.open("rb") as data:
-            digest = hashlib.file_digest(data, "sha256").hexdigest()
         name = str(path.relative_to(folder))
+        try:
+            with path.open("rb") as data:
+                digest = hashlib.file_digest(data, "sha256").hexdigest()
+        except PermissionError:
+            others.append(f"{name}: not readable")
+            continue
         files.append({"path": name, "size": info.st_size, "sha256": digest})
     return {"files": files, "others": others[:MAX_LISTED]}
+
+
+def digest_left(root: Path, guest: str, without: Collection[str] = ()) -> str:
+    """Tree digest of the folder `guest` below `root` after programs of others ran there, without the
+    files named (relative to it); "gone" when it is no readable folder of plain files and links any
+    more. Links to folders are not followed."""
+    path = plain_folder(root, guest)
+    try:
+        return digest_tree(path, without=without) if path else GONE
+    except (OSError, StudyError):
+        return GONE
+
+
+def plain_folder(root: Path, guest: str) -> Path | None:
+    """The folder `guest` below `root` after programs of others ran there; None where there is none, or
+    a link on the way to it."""
+    path = root
+    for part in guest.strip("/").split("/"):
+        path /= part
+        if path.is_symlink():
+            return None
+    return path if path.is_dir() else None

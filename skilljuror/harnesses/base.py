@@ -1,12 +1,19 @@
 """What a harness is."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.study import HarnessChoice, PlannedTask, PlannedTrial, TrialRecord
+from skilljuror.models.study import (
+    AgentChoice,
+    HarnessChoice,
+    PlannedTask,
+    PlannedTrial,
+    TrialRecord,
+)
 
 
 class TrialJob(Struct, frozen=True):
@@ -30,6 +37,12 @@ class TrialJob(Struct, frozen=True):
     """Digest of the plan."""
     variant_digest: str | None = None
     """Tree digest the build recorded for the variant; a harness refuses to offer anything else."""
+    announced: tuple[str, ...] = ()
+    """Files that the variant's pages tell the agent to write, relative to `variant_dir`: to have written
+    them is no edit of the Skill."""
+    disclosed: str | None = None
+    """Sentence that names the offered Skills, which the harness puts as a paragraph of its own at the
+    end of the prompt; None: the prompt is the instruction alone."""
 
 
 class Harness(Protocol):
@@ -48,6 +61,47 @@ class Harness(Protocol):
         ...
 
 
+Collected = Callable[[Path], TrialRecord]
+"""Leaves the raw artifacts of one finished trial in an empty folder, and gives its record."""
+
+
+class Batch(Struct, frozen=True):
+    """Trials for a harness that runs several at a time by itself."""
+
+    jobs: tuple[TrialJob, ...]
+    """What to run, in the order of the plan."""
+    folder: Path
+    """Where the harness keeps what it needs to go on after it was killed."""
+    scratch: Path
+    """Folder for what nobody needs afterwards."""
+    at_once: int
+    """Trials that may be under way at a time."""
+    lock: int
+    """An open file that every process it starts holds open while it lives."""
+    heard: Callable[[int], None] = lambda _: None
+    """Told how many trials have ended that were not handed out yet."""
+    kept: frozenset[tuple[str, str]] = frozenset()
+    """Attempts at these trials that are kept already, as trial and start: what an earlier run left of
+    them is no result."""
+
+
+@runtime_checkable
+class BatchHarness(Harness, Protocol):
+    """A harness that schedules trials itself, and may bring agents of its own."""
+
+    def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
+        """The agent that a study file chooses, where it is one of the harness."""
+        ...
+
+    def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """Run every trial of a batch, those first of which an earlier run left the results.
+
+        A trial handed out is collected before the next is asked for. Closing the iterator ends
+        what is under way. Raises HarnessError.
+        """
+        ...
+
+
 def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
     """The record of a trial: what its job says, and in `outcome` the fields that the job cannot know."""
     return TrialRecord(
@@ -59,10 +113,12 @@ def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:
         agent=job.agent.name,
         agent_version=job.agent.version,
         model=job.agent.model,
+        effort=job.agent.effort,
         scripted=job.agent.scripted,
         config_digest=job.config_digest,
         substrate_digest=job.task.substrate_digest,
         variant=job.variant,
+        disclosed=job.disclosed,
         usage_reason=job.agent.usage_reason,
         **outcome,
     )

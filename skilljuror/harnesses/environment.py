@@ -5,14 +5,18 @@ built or installed here. environment/skills never gets in, whatever the Dockerfi
 """
 
 import posixpath
+import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from skilljuror.errors import HarnessError
+from skilljuror.harnesses.limits import MEGABYTE, Limits
 from skilljuror.harnesses.sandbox import RESERVED, host_path
 
 WORKDIR = "/app"
@@ -31,6 +35,38 @@ class DockerfileRecipe(Struct, frozen=True):
     """(source inside environment/, absolute destination)."""
     left_out: tuple[str, ...] = ()
     """Lines that were not followed."""
+
+
+class Allowance(Struct, frozen=True):
+    """What a task says of its machine in task.toml, [environment]."""
+
+    limits: Limits
+    """At least the usual limits: a task may ask for more memory and storage."""
+    network: str | None
+    """What it says of the network; None when it says nothing."""
+
+
+def read_allowance(task_dir: Path) -> Allowance:
+    """The allowance of a task whose task.toml is TOML."""
+    said = tomllib.loads((task_dir / "task.toml").read_text(encoding="utf-8")).get("environment")
+    said = said if isinstance(said, dict) else {}
+    usual = Limits()
+    limits = Limits(
+        memory=max(usual.memory, _megabytes(said, "memory") * MEGABYTE),
+        storage=max(usual.storage, _megabytes(said, "storage") * MEGABYTE),
+    )
+    network = said.get("network_mode", said.get("allow_internet"))
+    words = {True: "allowed", False: "refused", None: None}
+    return Allowance(limits, words.get(network, str(network)))
+
+
+def _megabytes(said: dict[str, Any], name: str) -> int:
+    """`memory_mb = 4096`, or as Harbor wrote it before, `memory = "4G"`; 0 for anything else."""
+    size = said.get(f"{name}_mb")
+    if isinstance(size, int):
+        return size
+    written = re.fullmatch(r"(\d+)\s*([GM])i?B?", str(said.get(name, "")))
+    return int(written[1]) * (1_000 if written[2] == "G" else 1) if written else 0
 
 
 def read_recipe(environment: Path) -> DockerfileRecipe:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -12,16 +13,33 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from skilljuror.errors import HarnessError, UsageError
-from skilljuror.files import digest_tree
-from skilljuror.harnesses.artifacts import copy_logs, list_files
+from skilljuror.files import data_dir, digest_tree
+from skilljuror.harnesses.agent_home import (
+    collect_logs,
+    read_instruction,
+    skills_listing,
+    skills_root,
+    told_tools,
+    write_agent_record,
+    write_home_files,
+)
+from skilljuror.harnesses.artifacts import copy_logs, digest_left, list_files
 from skilljuror.harnesses.base import TrialJob, trial_record
-from skilljuror.harnesses.environment import DockerfileRecipe, copy_environment
+from skilljuror.harnesses.environment import (
+    Allowance,
+    DockerfileRecipe,
+    copy_environment,
+    read_allowance,
+)
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
 from skilljuror.harnesses.rewards import Reward, read_reward
 from skilljuror.harnesses.sandbox import (
     HOME,
+    BubblewrapSandbox,
+    PlainSandbox,
     Sandbox,
     host_path,
     own_folder,
@@ -30,14 +48,14 @@ from skilljuror.harnesses.sandbox import (
     search_path,
 )
 from skilljuror.models.study import TrialRecord, TrialStatus
+from skilljuror.redaction import redact, redact_files
 
 ISOLATIONS = ("auto", "bwrap", "none")
-SKILLS_ROOT = f"{HOME}/.agents/skills"
-"""User-level skills folder: skills in the working directory would leak names through listings."""
 AGENT_DIR = "/agent"
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""So that running a script of a Skill leaves nothing in its folder."""
 LOGS, TESTS = "/logs", "/tests"
 _PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
-_CANARY = re.compile(r"\s*(?:<!--|#).*canary.*", re.IGNORECASE)
 _MACHINE_FAULTS = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO,
 })  # fmt: skip
@@ -47,8 +65,11 @@ class _TrialMachine(Struct, frozen=True):
     """A trial's machine, ready for the agent."""
 
     sandbox: Sandbox
+    allowance: Allowance
     recipe: DockerfileRecipe
     prompt: str
+    skills: str
+    """The folder of Skills, as programs in it see the path."""
     variant_digest: str | None
 
     def folder(self, guest: str) -> Path:
@@ -67,7 +88,7 @@ class _TrialMachine(Struct, frozen=True):
             "APP_DIR": visible_path(self.recipe.workdir),
             "LOGS_DIR": visible_path(LOGS),
             "TESTS_DIR": visible_path(TESTS),
-            "SKILLS_DIR": visible_path(SKILLS_ROOT),
+            "SKILLS_DIR": self.skills,
         }
 
 
@@ -97,44 +118,63 @@ class LocalHarness:
         """One trial; see `harnesses.base.Harness`."""
         started = _now()
         with _machine_faults(), self._machine(job) as machine:
+            write_agent_record(target / "agent.json", job.agent)
             agent = _run_agent(machine, job, target)
+            after = _digest_after(machine, job)
             artifacts = list_files(machine.folder(machine.recipe.workdir))
             left_out = copy_logs(machine.folder(f"{LOGS}/agent"), target / "agent")
-            verifier = _run_verifier(machine, job, target)
-            answers = machine.folder(f"{LOGS}/verifier")
+            left_out += collect_logs(machine.sandbox.root, job.agent, target / "agent")
+            root = machine.sandbox.root.with_name("fresh")
+            root.mkdir()
+            judged = replace(machine, sandbox=machine.sandbox.fresh(root))
+            verifier = _run_verifier(judged, job, target)
+            answers = judged.folder(f"{LOGS}/verifier")
+            redact_files(answers, _keys(job).values())  # an error may quote a part of one
             left_out += copy_logs(answers, target / "verifier")
             artifacts |= {"left_out": left_out, "not_followed": machine.recipe.left_out}
             _write_listing(target / "artifacts.json", artifacts)
-            return _record(job, machine, (agent, verifier, read_reward(answers)), started)
+            record = _record(job, machine, (agent, verifier, read_reward(answers)), started)
+            told = {
+                "variant_digest_after": after,
+                "tools": told_tools(target / "agent-stdout.txt"),
+            }
+            return _without_keys(record.model_copy(update=told), job, target)
 
     @contextlib.contextmanager
     def _machine(self, job: TrialJob) -> Iterator[_TrialMachine]:
-        root = Path(tempfile.mkdtemp(prefix="trial-"))
+        """A trial's machine in a folder of its own, which is removed with all copies in it."""
+        folder = Path(tempfile.mkdtemp(prefix="trial-"))
+        root = folder / "first"
+        root.mkdir()
+        allowance = read_allowance(job.task_dir)
         try:
-            yield _set_up(sandbox_class(self.isolation)(root), job)
+            if sandbox_class(self.isolation) is PlainSandbox:
+                yield _set_up(PlainSandbox(root), allowance, job)
+            else:
+                hidden = (job.task_dir, data_dir("examples"))
+                shown = job.agent.shown
+                sandbox = BubblewrapSandbox(root, allowance.limits, hidden, shown)
+                yield _set_up(sandbox, allowance, job)
         finally:
-            remove_tree(root)
+            remove_tree(folder)
 
 
-def _set_up(sandbox: Sandbox, job: TrialJob) -> _TrialMachine:
+def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMachine:
     root = sandbox.root
-    root.chmod(0o755)
     for folder in (HOME, "/tmp", AGENT_DIR, f"{LOGS}/agent", f"{LOGS}/artifacts"):
         host_path(root, folder).mkdir(parents=True, exist_ok=True)
     recipe = copy_environment(job.task_dir / "environment", root)
     for file in job.agent.files:
         shutil.copy(file, host_path(root, AGENT_DIR) / file.name)
-    prompt = _instruction(job.task_dir / "instruction.md")
+    write_home_files(root, job.agent)
+    skills = sandbox.visible_path(skills_root(job.agent))
+    prompt = read_instruction(job.task_dir)
+    if job.variant_dir and job.agent.skills is None:
+        prompt += skills_listing(job.variant_dir, skills)
+    if job.disclosed:
+        prompt = f"{prompt.rstrip()}\n\n{job.disclosed}\n"
     (host_path(root, AGENT_DIR) / "instruction.md").write_text(prompt, encoding="utf-8")
-    return _TrialMachine(sandbox, recipe, prompt, _place_skills(root, job))
-
-
-def _instruction(path: Path) -> str:
-    """The instruction without canary comments at its top."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    while lines and _CANARY.fullmatch(lines[0].rstrip("\n")):
-        lines.pop(0)
-    return "".join(lines)
+    return _TrialMachine(sandbox, allowance, recipe, prompt, skills, _place_skills(root, job))
 
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
@@ -142,7 +182,8 @@ def _place_skills(root: Path, job: TrialJob) -> str | None:
     if job.variant_dir is None:
         _refuse_contamination(root, job)
         return None
-    skills = host_path(root, SKILLS_ROOT)
+    # user-level: Skills in the working directory would leak names through listings
+    skills = host_path(root, skills_root(job.agent))
     shutil.copytree(job.variant_dir, skills, symlinks=True)
     digest = digest_tree(skills)
     if job.variant_digest is not None and digest != job.variant_digest:
@@ -170,13 +211,38 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
         "instruction": visible_path(f"{AGENT_DIR}/instruction.md"),
         "prompt": machine.prompt,
         "logs": visible_path(f"{LOGS}/agent"),
-        "skills": visible_path(SKILLS_ROOT),
+        "skills": machine.skills,
         "seed": str(job.trial.seed),
     }
     argv = tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in job.agent.argv)
-    command = Command(argv, machine.env, visible_path(machine.recipe.workdir))
+    env = {**machine.env, **NO_BYTECODE, **job.agent.env, **_keys(job)}
+    online = not job.agent.scripted
+    command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
     return machine.sandbox.run(command, job.choice.timeout_sec, logs)
+
+
+def _digest_after(machine: _TrialMachine, job: TrialJob) -> str | None:
+    """Digest of the Skill as the agent left it, without the files that its pages told it to write."""
+    if job.variant_dir is None:
+        return None
+    return digest_left(machine.sandbox.root, skills_root(job.agent), job.announced)
+
+
+def _keys(job: TrialJob) -> dict[str, str]:
+    """The agent's keys, from the environment alone."""
+    return {name: os.environ[name] for name in job.agent.keys if name in os.environ}
+
+
+def _without_keys(record: TrialRecord, job: TrialJob, target: Path) -> TrialRecord:
+    """The record, and all that the trial left in `target`, without the values of the agent's keys."""
+    values = [value for value in _keys(job).values() if value]
+    redact_files(target, values)
+    return (
+        TrialRecord.model_validate_json(redact(record.model_dump_json(), values))
+        if values
+        else record
+    )
 
 
 def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:
@@ -190,7 +256,7 @@ def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> Proces
     machine.folder(machine.recipe.workdir)
     visible_path = machine.sandbox.visible_path
     argv = ("bash", "-c", '"$0"', visible_path(f"{TESTS}/test.sh"))
-    env = {**machine.env, "PYTHONNOUSERSITE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**machine.env, "PYTHONNOUSERSITE": "1", **NO_BYTECODE}
     (target / "verifier").mkdir()
     output = target / "verifier" / "test-stdout.txt"
     command = Command(argv, env, visible_path(machine.recipe.workdir))
@@ -222,7 +288,9 @@ def _record(
         harness="local",
         isolation=machine.sandbox.name,
         variant_digest=machine.variant_digest,
-        skill_root=machine.sandbox.visible_path(SKILLS_ROOT) if job.variant_dir else None,
+        skill_root=machine.skills if job.variant_dir else None,
+        network="none" if machine.sandbox.name == "bwrap" and job.agent.scripted else "host",
+        task_network=machine.allowance.network,
         started_at=started,
         finished_at=_now(),
         agent_seconds=round(agent.seconds, 6),
@@ -242,10 +310,14 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
     parts = []
     if agent.timed_out:
         parts.append(f"the agent was stopped after {job.choice.timeout_sec:g} s")
+    elif agent.limit:
+        parts.append(f"the agent was stopped: {agent.limit}")
     elif agent.exit_code:
         parts.append(f"the agent ended with status {agent.exit_code}")
     if verifier.timed_out:
         parts.append(f"the verifier was stopped after {job.choice.verifier_timeout_sec:g} s")
+    if verifier.limit:
+        parts.append(f"the verifier was stopped: {verifier.limit}")
     if reward.problem:
         parts.append(reward.problem)
     return "; ".join(parts) or None

@@ -6,7 +6,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,8 +21,11 @@ _POLL_SECONDS = 0.05
 """Seconds between looks at a process that keeps its output open."""
 _DRAIN_SECONDS = 0.5
 """Seconds that other processes may hold the output open after the program ended."""
+_TIME = "time"
 STOPPED = 143
 """Exit status of a program that was told to stop."""
+OVER_LIMIT = 137
+"""Exit status of a program that held too much, as that of a container which ran out of memory."""
 
 
 class _Stop:
@@ -55,6 +58,8 @@ class Command(Struct, frozen=True):
     """The whole environment."""
     cwd: str
     """Working directory, as its own machine sees it."""
+    network: bool = False
+    """Whether it may use the network of this machine."""
 
 
 class OutputFiles(Struct, frozen=True):
@@ -73,6 +78,8 @@ class ProcessOutcome(Struct, frozen=True):
     """Exit status, 128 + n after signal n; None after a timeout."""
     seconds: float
     """Wall clock."""
+    limit: str | None = None
+    """The limit that ended it, in words; None when none did."""
 
     @property
     def timed_out(self) -> bool:
@@ -118,16 +125,26 @@ class RunningProcess:
         except OSError as error:
             raise HarnessError(f"cannot start {command.argv[0]!r}: {error}") from error
 
-    def finish(self, timeout: float, output: OutputFiles) -> ProcessOutcome:
-        """Wait for the end, write the output, and leave no member of its group alive."""
+    def finish(
+        self, timeout: float, output: OutputFiles, exceeded: Callable[[], str | None] | None = None
+    ) -> ProcessOutcome:
+        """Wait for the end, write the output, and leave no member of its group alive.
+
+        `exceeded` is asked again and again; the limit that it names ends the program.
+        """
+        deadline = self.started + timeout
         try:
             with _opened(output) as files:
-                in_time = self._copy_output(files, self.started + timeout)
+                early = self._copy_output(files, deadline, exceeded or (lambda: None))
         finally:
             self.kill()
+        seconds = time.monotonic() - self.started
+        if early == _TIME:
+            return ProcessOutcome(None, seconds)
+        if early:
+            return ProcessOutcome(OVER_LIMIT, seconds, early)
         code = self.process.returncode
-        code = 128 - code if code < 0 else code
-        return ProcessOutcome(code if in_time else None, time.monotonic() - self.started)
+        return ProcessOutcome(128 - code if code < 0 else code, seconds)
 
     def kill(self) -> None:
         """End the whole group and wait for the process."""
@@ -137,8 +154,13 @@ class RunningProcess:
             if stream is not None:
                 stream.close()
 
-    def _copy_output(self, files: tuple[_BoundedFile, _BoundedFile], deadline: float) -> bool:
-        """Copy output until the process is gone; False when the deadline came first."""
+    def _copy_output(
+        self,
+        files: tuple[_BoundedFile, _BoundedFile],
+        deadline: float,
+        exceeded: Callable[[], str | None],
+    ) -> str | None:
+        """Copy output until the process is gone; what ended it before that, _TIME or a limit."""
         with selectors.DefaultSelector() as selector:
             for stream, file in zip((self.process.stdout, self.process.stderr), files, strict=True):
                 if stream is not None:
@@ -147,14 +169,16 @@ class RunningProcess:
                 raise_if_stopped()
                 left = min(deadline - time.monotonic(), _POLL_SECONDS)
                 if left <= 0:
-                    return False
+                    return _TIME
+                if limit := exceeded():
+                    return limit
                 if selector.get_map():
                     _copy_once(selector, left)
                 else:
                     self._wait(left)
             self._end_group()
             _drain(selector)
-        return True
+        return None
 
     def _wait(self, seconds: float) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):

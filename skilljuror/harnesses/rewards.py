@@ -42,7 +42,7 @@ def _from_text(data: bytes) -> Reward:
         value = float(data.decode("ascii").strip())
     except ValueError:
         return Reward(None, problem=f"reward.txt is not a number: {data[:40]!r}")
-    return _chosen({KEY: value})
+    return chosen_reward({KEY: value})
 
 
 def _from_json(data: bytes) -> Reward:
@@ -55,7 +55,7 @@ def _from_json(data: bytes) -> Reward:
     for key, value in raw.items():
         if not _is_finite(value):
             return Reward(None, problem=f"reward.json: {key[:40]!r} is no finite number")
-    return _chosen({key: float(value) for key, value in raw.items()})
+    return chosen_reward({key: float(value) for key, value in raw.items()})
 
 
 def _is_finite(value: Any) -> bool:
@@ -67,7 +67,7 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-def _chosen(rewards: dict[str, float]) -> Reward:
+def chosen_reward(rewards: dict[str, float]) -> Reward:
     """Key "reward", else the only key, else none (measures A-04)."""
     if KEY not in rewards and len(rewards) > 1:
         names = ", ".join(sorted(rewards)[:5])

@@ -5,10 +5,10 @@ The clock of an action is its position in the agent's timeline, from 0.
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skilljuror.judge.features.extraction import is_number
+from skilljuror.judge.features.extraction import is_heading, is_number
 from skilljuror.judge.features.feature_index import FeatureIndex
 from skilljuror.judge.replay.content_ownership import ContentOwnership
 from skilljuror.judge.replay.shown_text import RUN_KINDS, EventGroup, ShownPortion, ShownText
@@ -21,8 +21,9 @@ from skilljuror.judge.replay.timeline import (
     traced_lines,
 )
 from skilljuror.judge.rubric import EruRubric
-from skilljuror.judge.signals.cooccurrence import CooccurrenceDetector
+from skilljuror.judge.signals.cooccurrence import FIELDS, CooccurrenceDetector
 from skilljuror.judge.signals.script_artifacts import ScriptRuns, parts_running
+from skilljuror.judge.signals.skill_pointers import SkillPointers
 from skilljuror.models.trajectory import Trajectory
 
 
@@ -79,7 +80,13 @@ class AgentTrace:
         """Event -> what was found about it; events are told by their positions in the list of all."""
         self.features = FeatureIndex(rubric.common)
         self.script_runs = ScriptRuns(rubric.generic)
-        self._cooccurrence = CooccurrenceDetector(rubric.cooccurrence)
+        self._together = (
+            CooccurrenceDetector(rubric.cooccurrence),
+            CooccurrenceDetector(rubric.fields, FIELDS),
+        )
+        self.pointers = SkillPointers(
+            self._resource(i)[0] for i in range(len(shown.events)) if self._opens_skill(i)
+        )
         self._shown = shown
         self._ownership = ContentOwnership(self._same_resource)
         self._last_failed = False
@@ -98,6 +105,10 @@ class AgentTrace:
     def _resource(self, i: int) -> tuple[str, str]:
         event = self.events[i]
         return event.skill.rpartition(":")[2], event.resource
+
+    def _opens_skill(self, i: int) -> bool:
+        event = self.events[i]
+        return event.resource == "SKILL.md" and event.kind in {"read", "activate"}
 
     def _portions(self, entry: ContextText) -> list[ShownPortion]:
         return self._shown.portions(entry.position, entry.text)
@@ -120,8 +131,8 @@ class AgentTrace:
             listing = self._is_listing(portion.events)
             self.features.add_source(portion.events, portion.lines, listing=listing)
             if not listing:
-                passages = self._cooccurrence.add(portion.lines)
-                self.features.add_decisive(portion.events, passages)
+                for detector in self._together:
+                    self.features.add_decisive(portion.events, detector.add(portion.lines))
         for i in self._runs_at(entry):
             self._index_run(i, entry)
 
@@ -166,9 +177,14 @@ class AgentTrace:
                 entries = self.features.find_entries(portion.lines)
                 self._show(portion.events, hits | entries, entry.step)
             elif portion.events:
-                passages, spoilt = self._cooccurrence.show(portion.lines)
-                self._ownership.said_elsewhere(spoilt)
-                self._show(portion.events, [*hits, *passages], entry.step)
+                own = {self._resource(i)[0] for i in portion.events}
+                self.pointers.shown(portion.events, own, portion.lines, entry.step)
+                offered = list(hits)
+                for detector in self._together:
+                    passages, spoilt = detector.show(portion.lines)
+                    self._ownership.said_elsewhere(spoilt)
+                    offered += passages
+                self._show(portion.events, offered, entry.step)
             else:
                 self._replay_other_text(entry, portion.lines, hits)
 
@@ -176,12 +192,22 @@ class AgentTrace:
         self, entry: ContextText, lines: tuple[str, ...], hits: dict[str, str]
     ) -> None:
         """Text of no event; a summary is the agent's own, so that no event loses anything by it."""
+        if entry.prompt or entry.position[0] >= 0:
+            self.pointers.said(lines)
         if entry.summary:
-            self._cooccurrence.said_elsewhere(lines, spare=self._ownership.owner)
+            self._spoilt_by(lines, spare=self._ownership.owner)
             self._ownership.summarised(hits)
             return
-        spoilt = self._cooccurrence.said_elsewhere(lines)
+        spoilt = self._spoilt_by(lines)
         self._ownership.said_elsewhere([*hits, *spoilt], survives=entry.survives)
+
+    def _spoilt_by(self, lines: Sequence[str], spare: Container[str] = ()) -> list[str]:
+        """Passages that can prove nothing any more once something else said these lines."""
+        return [
+            one
+            for detector in self._together
+            for one in detector.said_elsewhere(lines, spare=spare)
+        ]
 
     def _show(self, group: EventGroup, features: Iterable[str], step: int) -> None:
         own: list[str] = []
@@ -199,15 +225,16 @@ class AgentTrace:
         for i in self._shown.events_at.get(action.position, ()) if action.position else ():
             self.traces[i].made_by = action
             self.script_runs.start(i)
+            if self._opens_skill(i):
+                self.pointers.opened(self._resource(i)[0], action, self._clock)
         lines = traced_lines(action.text)
+        self.pointers.said(lines)
         hits = self.features.find(lines)
         self.script_runs.act(action, self._clock, hits)
-        used = self._cooccurrence.used(lines) if action.call else []
+        used = [match for one in self._together for match in one.used(lines)] if action.call else []
         passages = {match.feature: match for match in used}
         owned, contested = self._ownership.used([*hits, *passages])
-        self._ownership.said_elsewhere(
-            self._cooccurrence.said_elsewhere(lines, spare=self._ownership.owner)
-        )
+        self._ownership.said_elsewhere(self._spoilt_by(lines, spare=self._ownership.owner))
         for match in passages.values():
             if match.feature in owned:
                 group = owned.pop(match.feature)
@@ -234,10 +261,12 @@ class AgentTrace:
         )  # fmt: skip
 
     def weigh(self, features: Iterable[str]) -> int:
-        """Weight of some features together; small numbers are one sign, however many they are."""
+        """Weight of some features together; small numbers are one sign, however many they are, and so are
+        headings of one word."""
         names = {name: self.features.weights[name] for name in features}
-        small = sum(weight == 1 and is_number(name) for name, weight in names.items())
-        return sum(names.values()) - max(0, small - 1)
+        slight = [name for name, weight in names.items() if weight == 1]
+        numbers, headings = (sum(map(kind, slight)) for kind in (is_number, is_heading))
+        return sum(names.values()) - max(0, numbers - 1) - max(0, headings - 1)
 
     def weight_of(self, uses: Iterable[ContentUse]) -> int:
         """Weight of everything that some actions took, each feature once."""

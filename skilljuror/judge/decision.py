@@ -50,6 +50,7 @@ def decide(event: ResourceEvent, i: int, run: AgentTrace | None, complete: bool)
             _taken_up(event, trace, run)
             or _wrote_artifact(event, i, run)
             or _restated(event, i, run)
+            or _led_on(i, run)
         )
         if proof:
             return proof
@@ -155,3 +156,14 @@ def _restated(event: ResourceEvent, i: int, run: AgentTrace) -> Decision | None:
     use = ContentUse(words.action, words.clock, words.shared, words.line)
     category: UptakeCategory = "diagnosis" if event.ok is False else "validation"
     return Decision("yes", category, use, words.printed, words.shared[0])
+
+
+def _led_on(i: int, run: AgentTrace) -> Decision | None:
+    """A resource that names another Skill, which the agent then opens."""
+    led = run.pointers.led.get(i)
+    if led is None:
+        return None
+    lines = led.action.text.splitlines() or [led.name]
+    line = next((line for line in lines if led.name in line), lines[0])
+    use = ContentUse(led.action, led.clock, (led.name,), line)
+    return Decision("yes", "navigation", use, led.source, led.name)

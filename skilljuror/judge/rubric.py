@@ -8,6 +8,7 @@ import yaml
 
 from skilljuror.errors import JudgeError
 from skilljuror.files import data_dir
+from skilljuror.judge.features.commands import COMMAND_PREFIX
 from skilljuror.judge.features.values import normalised_value
 from skilljuror.judge.signals.cooccurrence import CooccurrenceRule
 from skilljuror.judge.signals.restatement import stem
@@ -23,6 +24,8 @@ class EruRubric:
     """Stems that any report on a run holds: success, done, output."""
     cooccurrence: CooccurrenceRule
     """When values that stand together prove where they come from."""
+    fields: CooccurrenceRule
+    """When names of fields that stand together do."""
 
 
 @lru_cache(maxsize=1)
@@ -35,7 +38,8 @@ def load_rubric() -> EruRubric:
         generic = frozenset(stem(str(word).lower()) for word in content["generic"])
         cooccurrence = _cooccurrence_rule(content["together"])
         common |= cooccurrence.everyday
-        return EruRubric(common, generic, cooccurrence)
+        common |= {COMMAND_PREFIX + str(name) for name in content["everyday_programs"]}
+        return EruRubric(common, generic, cooccurrence, _cooccurrence_rule(content["fields"]))
     except (yaml.YAMLError, KeyError, TypeError, ValueError) as error:
         raise JudgeError(
             f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",

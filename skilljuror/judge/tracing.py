@@ -6,12 +6,15 @@ turns up in a later action of the same agent. What may be recognised:
     features     names, paths, flags, numbers, headings and phrases, each with a weight
                  (features/extraction); calls of one step need weight 3, calls and words of one step 4,
                  names over several steps 4
+    commands     a program with its subcommand and flags, whatever the values (features/commands)
     settings     a name with its value, however it is spelled; table cells by their heads
                  (features/key_values)
     passages     at least three values of one small passage that come back close to each other in one
-                 call and are improbable together, though each alone is common (signals/cooccurrence)
+                 call and are improbable together, though each alone is common, or names of its fields
+                 (signals/cooccurrence)
     script runs  what a run of bundled code wrote and a later call works with (signals/script_artifacts),
                  or a line of its output that the next words say again (signals/restatement)
+    pointers     another Skill that a resource names first and that is opened next (signals/skill_pointers)
 
 Whose a recognised thing is says replay/content_ownership; `decision` makes a label of it: `yes` with
 both quotes; `no` where the access failed, or no name of a listing was used; `unknown` where the resource
@@ -42,7 +45,7 @@ _BEGINNING = re.compile(r"\s\S")
 class TracingJudge:
     """Labels events by tracing their content into later actions."""
 
-    name: ClassVar[str] = "tracing/2"
+    name: ClassVar[str] = "tracing/3"
     """Name and version, stored with every verdict."""
 
     def judge(

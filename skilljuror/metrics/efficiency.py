@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from skilljuror.metrics.base import Definition, MeasureKey, ValueOrReason, defines, to_measures
-from skilljuror.metrics.prices import cost, price_of
 from skilljuror.models.measure import Measure, TrialContext
 from skilljuror.models.trajectory import Trajectory, Usage
+from skilljuror.prices import cost, price_of
 
 CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
 
@@ -21,6 +21,7 @@ CLASSES = ("input", "cache_write", "cache_read", "output", "reasoning")
     "total_tokens": Definition("All input, cached or not, and output", "tokens", "§2.5"),
     "token_clamps": Definition("The log's input count excluded its cache and was clamped", "flag", "§2.2"),
     "cost_usd": Definition("Tokens at the dated list price of the model", "USD", "§2.3"),
+    "price_date": Definition("Date of the price that cost_usd is computed with", "YYYYMMDD", "§2.3"),
     "cost_usd_logged": Definition("Cost as the log itself states it", "USD", "own"),
 })  # fmt: skip
 def measure(context: TrialContext) -> Iterator[Measure]:
@@ -70,13 +71,15 @@ def _tokens(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
         ("display_tokens", ""): _display(usage),
         ("total_tokens", ""): _total(usage),
         ("token_clamps", ""): float(usage.input is not None and usage.input < 0),
-        ("cost_usd", ""): _cost(context, usage),
+        **_cost(context, usage),
         ("cost_usd_logged", ""): _logged(usage),
     }
 
 
 def _without_usage(context: TrialContext) -> dict[MeasureKey, ValueOrReason]:
-    names = ("display_tokens", "total_tokens", "token_clamps", "cost_usd", "cost_usd_logged")
+    names = (
+        "display_tokens", "total_tokens", "token_clamps", "cost_usd", "price_date", "cost_usd_logged",
+    )  # fmt: skip
     keys = [("tokens", name) for name in CLASSES] + [(name, "") for name in names]
     return dict.fromkeys(keys, _reason_without_usage(context))
 
@@ -116,11 +119,15 @@ def _total(usage: Usage) -> ValueOrReason:
     return max(0, usage.input) + cached + usage.output
 
 
-def _cost(context: TrialContext, usage: Usage) -> ValueOrReason:
+def _cost(context: TrialContext, usage: Usage) -> dict[MeasureKey, ValueOrReason]:
     trajectory = context.trajectory
     model = context.record.model if context.record else None
     price = price_of(model or (trajectory.model if trajectory else None), context.prices)
-    return cost(usage, price) if price else "no_price"
+    dollars = cost(usage, price) if price else "no_price"
+    date = dollars
+    if price and not isinstance(dollars, str):
+        date = float(price.as_of.replace("-", ""))
+    return {("cost_usd", ""): dollars, ("price_date", ""): date}
 
 
 def _logged(usage: Usage) -> ValueOrReason:

@@ -1,6 +1,7 @@
 """A Skill bundle in memory: every file as bytes, nothing interpreted beyond its skills."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -93,8 +94,13 @@ class Bundle(Struct, frozen=True):
 
 def tree_digest(files: dict[str, Blob]) -> str:
     """sha256 over (path, execute bit, content sha256) of every file in bytewise path order."""
+    return digest_of_digests({path: (one.sha256, one.executable) for path, one in files.items()})
+
+
+def digest_of_digests(files: Mapping[str, tuple[str, bool]]) -> str:
+    """The tree digest of files of which sha256 and execute bit are known."""
     tree = hashlib.sha256()
     for path in sorted(files, key=lambda name: name.encode()):
-        blob = files[path]
-        tree.update(f"{path}\0{int(blob.executable)}\0{blob.sha256}\n".encode())
+        digest, executable = files[path]
+        tree.update(f"{path}\0{int(executable)}\0{digest}\n".encode())
     return tree.hexdigest()

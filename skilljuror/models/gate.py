@@ -35,6 +35,8 @@ class Finding(Record):
     """True when the source already had it; inherited findings never decide a verdict."""
     message: str = ""
     """One line for a person."""
+    waived: str | None = None
+    """Why it decides nothing and who says so; None for a finding that counts."""
 
     @property
     def id(self) -> str:
@@ -76,8 +78,6 @@ class AuditResult(Record):
     """Named policy the verdicts follow."""
     results: tuple[GateResult, ...]
     """One answer per gate, in the order of the registry."""
-    waived: tuple[str, ...] = ()
-    """Ids of findings that a waiver took out of the verdict."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -88,6 +88,11 @@ class AuditResult(Record):
     def own(self) -> tuple[Finding, ...]:
         """The findings that the variant brought in itself."""
         return tuple(finding for finding in self.findings if not finding.inherited)
+
+    @property
+    def waived(self) -> tuple[str, ...]:
+        """Ids of the findings that were accepted and decide nothing."""
+        return tuple(sorted({finding.id for finding in self.findings if finding.waived}))
 
 
 class AssayRow(Record):

@@ -2,6 +2,17 @@
 
 from msgspec import Struct, field
 
+from skilljuror.models.study import TrialStatus
+
+SKILL_ROOTS = {"0.24": "/harbor/skills", "0.25": "/runtime/skills"}
+"""Version of Harbor that is driven and read -> where it mounts the Skills of a trial."""
+OUT_OF_TIME = frozenset({"AgentTimeoutError"})
+"""Exceptions of Harbor by which the agent ran out of time; its verifier ran all the same."""
+CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
+"""Exceptions of Harbor by which a trial was broken off from outside."""
+SCRIPTED = frozenset({"oracle", "nop"})
+"""Agents of Harbor that are none: figures of theirs say nothing about real ones."""
+
 
 class HarborResult(Struct, frozen=True):
     """A trial's result.json; None means that Harbor did not say."""
@@ -12,12 +23,16 @@ class HarborResult(Struct, frozen=True):
     """Folder name of the trial."""
     task_name: str
     """Task, as "org/name" or a bare name."""
+    task_path: str | None = None
+    """Folder of the task, where it is a local one."""
     task_checksum: str | None = None
     """Harbor's digest of the task."""
     reward: float | None = None
     """rewards["reward"]; None when the verifier gave none."""
     rewards: dict[str, float] = field(default_factory=dict)
     """Every reward by name."""
+    verified: bool = False
+    """Whether the verifier gave its result."""
     exception: str | None = None
     """Class of the exception; a trial can hold both an exception and a reward."""
     message: str | None = None
@@ -32,6 +47,8 @@ class HarborResult(Struct, frozen=True):
     """Name of the model."""
     provider: str | None = None
     """Provider of the model."""
+    environment: str | None = None
+    """What separated the trial from the machine: docker, daytona, … or an import path."""
     skills: tuple[str, ...] = ()
     """Skills that were injected, as configured."""
     skills_loaded: tuple[str, ...] | None = None
@@ -57,3 +74,12 @@ class HarborResult(Struct, frozen=True):
     verifier."""
     steps: tuple[str, ...] = ()
     """Names of the steps of a multi-step task."""
+
+    @property
+    def status(self) -> TrialStatus:
+        """How the trial ended; the verifier runs after a timeout and a failed agent as well."""
+        if self.exception in OUT_OF_TIME:
+            return "timeout"
+        if self.reward is not None:
+            return "scored"
+        return "error" if self.exception else "unscored"

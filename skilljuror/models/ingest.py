@@ -167,6 +167,33 @@ class UnloggedTrial(Struct, frozen=True, gc=False):
     """First line of the exception's message."""
 
 
+class LeakSearch(Struct, frozen=True, gc=False):
+    """What was found of one kind of text that no agent of the arm should have seen."""
+
+    trajectory: str
+    """Key of the run."""
+    kind: str
+    """skill, layout (peculiar to another layout), verifier or solution."""
+    searched: int
+    """Fingerprints that were looked for."""
+    found: int
+    """Those of them that the agent was shown."""
+    contaminated: bool
+    """Whether they are enough to prove it."""
+    sources: tuple[str, ...]
+    """Files that they are of, the one with the most first."""
+    agent: str | None
+    """Agent that was shown the first of them."""
+    step: int | None
+    """Its step."""
+    excerpt: str
+    """The words of the first of them and what followed."""
+    null_searched: int | None
+    """Fingerprints of another task's text of the kind; None where no other task has any."""
+    null_found: int | None
+    """Those of them that were shown."""
+
+
 class Ingested(Struct, frozen=True):
     """Everything one run leaves for the database."""
 
@@ -182,6 +209,8 @@ class Ingested(Struct, frozen=True):
     """Its measures."""
     exposure: Exposure | None = None
     """Its knowledge exposure."""
+    leaks: tuple[LeakSearch, ...] = ()
+    """What was looked for and found of texts that it should not have seen."""
 
 
 class SeenFile(Struct, frozen=True, gc=False):

@@ -29,8 +29,10 @@ ChangeKind = Literal[
     "number",
     "unit",
     "modal",
+    "path",
     "reference",
     "order",
+    "opposite",
     "code",
     "row",
     "field",
@@ -42,7 +44,7 @@ ChangeKind = Literal[
 ]
 """What was altered in a pair of units, worst first where several apply: a negation gained or
 lost, a comparator turned round, another comparator, a number, its unit, the strength of a modal,
-a code span, path or flag, the same words in another order; any change of a code line, a table
+a path in code that leads elsewhere, a code span, path or flag, the same words in another order, a word turned into its opposite; any change of a code line, a table
 row or a frontmatter field; a file's bytes, its name or its execute bit; the order of two steps;
 the order of two lines of code."""
 
@@ -68,6 +70,8 @@ class Unit(Struct, frozen=True):
     """Ordered critical tokens: numbers with units, comparators, modals, code spans, paths, flags."""
     generated: str | None = None
     """Name of the template whose grammar the line follows; None for text of an author."""
+    lead: str = ""
+    """The sentence that introduces the list, table or code it stands in; "" for none."""
 
 
 class UnitLocation(Struct, frozen=True):

@@ -76,16 +76,22 @@ UptakeCategory = Literal[
     "failed_probe",
     "background",
     "listing",
+    "alias_check",
     "nothing_distinctive",
     "not_shown",
     "not_seen_again",
     "also_elsewhere",
     "no_later_action",
+    "insufficient_context",
+    "unverified_quote",
+    "unparsed",
 ]
 """yes: implementation, validation, correction, diagnosis, navigation (it led to another resource);
-no: failed_probe, background, listing; unknown: nothing_distinctive, not_shown, also_elsewhere (what
-was used stood in other places too), no_later_action (the log ends), not_seen_again (it was shown and
-could be recognised, and nothing later repeats it: work that leaves no words is not ruled out)."""
+no: failed_probe, background, listing, alias_check (the same file by another name); unknown:
+nothing_distinctive, not_shown, also_elsewhere (what was used stood in other places too),
+no_later_action (the log ends), not_seen_again (it was shown and could be recognised, and nothing later
+repeats it: work that leaves no words is not ruled out); of a model: insufficient_context (it could not
+tell), unverified_quote (its quote is not in the log), unparsed (its answer could not be read)."""
 
 
 class Verdict(Struct, frozen=True):
@@ -115,3 +121,70 @@ class Verdict(Struct, frozen=True):
     """Digest of the prompt of an LLM judge."""
     note: str = ""
     """Free text."""
+
+
+Effect = Literal["failed", "error_gone", "wrote", "worked"]
+"""What came of a call; error_gone: a command that had failed before it works when it is run again after it."""
+
+
+class LocalEffect(Struct, frozen=True, gc=False):
+    """What came of an agent's call, as the log tells it."""
+
+    trial: str
+    """Trial, or key of a foreign run."""
+    agent: str
+    """Whose call."""
+    step: int
+    """Step of the call."""
+    line: int
+    """Raw line of the call."""
+    effect: Effect
+    """What came of it."""
+    effect_step: int
+    """Step that shows it."""
+    quote: str | None = None
+    """The line that shows it: of the result, or the path of the file that was written."""
+
+
+class RepeatedVerdict(Struct, frozen=True, gc=False):
+    """What a judge's model said of one event when it was asked again."""
+
+    event: str
+    """Id of the event."""
+    trial: str
+    """Trial or trajectory it belongs to."""
+    judge: str
+    """Name and version of the judge."""
+    probe: Literal["repeat", "order", "length"]
+    """The same question, its accesses in another order, or padded with text that says nothing."""
+    repeat: int
+    """Number of the asking; 0 is the first."""
+    label: UptakeLabel
+    """yes, no or unknown."""
+    category: UptakeCategory
+    """Why."""
+    model: str
+    """Model that was asked."""
+    prompt_sha256: str | None = None
+    """Digest of the question."""
+
+
+class JudgeCalls(Struct, frozen=True, gc=False):
+    """What it took to ask a model about one run."""
+
+    trial: str
+    """Trial, or key of a foreign run."""
+    judge: str
+    """Judge that the answers made."""
+    model: str
+    """Model that was asked."""
+    asked: int
+    """Events that it was asked about."""
+    calls: int
+    """Answers that it took, those that could not be used included."""
+    input_tokens: int | None = None
+    """Prompt tokens, those of a cache included; None where a server did not say."""
+    output_tokens: int | None = None
+    """Completion tokens."""
+    cost_usd: float | None = None
+    """What these answers cost when they were paid; None for a model of unknown price."""

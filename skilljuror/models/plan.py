@@ -21,8 +21,8 @@ class Substitution(Struct, frozen=True):
     after: str
     """The line as written into the variant, before any heading shift."""
     kind: SubstitutionKind
-    """Why it was changed: a link or a mention of a moved file, a stale absolute path, or a control
-    that takes the names of files out."""
+    """Why it was changed: a link or a mention of a moved file, or a control that takes the names of
+    files out; "stale-path", an absolute path made relative, stands in older plans alone."""
 
 
 class Copy(Struct, frozen=True, tag="copy", tag_field="piece"):

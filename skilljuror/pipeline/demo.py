@@ -37,6 +37,10 @@ class DemoSummary(Struct, frozen=True):
     """Rows of the headline table."""
     example_trial: str
     """A trial worth looking at."""
+    real_study: str
+    """The same study with a real agent, as a study file."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the results should know of the run, such as that no sandbox was at hand."""
     scripted: bool = True
     """A scripted policy ran: the figures say nothing about real agents."""
 
@@ -65,6 +69,8 @@ def run_demo(folder: Path, jobs: int = 2, progress: Listener = silent) -> DemoSu
         columns=tuple(report.columns),
         headline=tuple(tuple(row) for row in report.headline),
         example_trial=_example_trial(folder),
+        real_study=str(data_dir("examples") / "codex.yaml"),
+        notes=run.notes,
     )
 
 

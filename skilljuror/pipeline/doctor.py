@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from skilljuror import tokens
 from skilljuror.agents import AGENTS
-from skilljuror.errors import HarnessError, UsageError
+from skilljuror.errors import UsageError
 from skilljuror.files import data_dir
 from skilljuror.harnesses import HARNESSES
-from skilljuror.registry import resolve
+from skilljuror.harnesses.sandbox import bwrap_problem
 
 
 class MachineCheck(Struct, frozen=True):
@@ -83,12 +83,9 @@ def _tokenizer() -> MachineCheck:
 
 
 def _sandbox() -> MachineCheck:
-    use = "isolated local trials (else plain temporary folders)"
-    try:
-        isolation = resolve(HARNESSES, "local", "harness")({"isolation": "bwrap"}).prepare()
-    except HarnessError as error:
-        return MachineCheck("bubblewrap", False, error.message, use)
-    return MachineCheck("bubblewrap", True, isolation, use)
+    use = "isolated trials, which agents with a model need (else plain temporary folders)"
+    problem = bwrap_problem()
+    return MachineCheck("bubblewrap", problem is None, problem or "a trial of it works", use)
 
 
 def _program(name: str, use: str) -> MachineCheck:

@@ -10,14 +10,17 @@ from msgspec import Struct
 
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder
-from skilljuror.models.events import ResourceEvent
-from skilljuror.models.measure import Verdict
+from skilljuror.harnesses.verifier_output import verifier_output
+from skilljuror.judge.effects import effects
+from skilljuror.models.events import ResourceEvent, SkillManifest
+from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.study import TrialRecord
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.pipeline.ingestion.logs import logged_runs, read_logged
 from skilljuror.pipeline.ingestion.quotes import (
     keeps_quotes,
+    unquoted_effect,
     unquoted_event,
     unquoted_verdict,
     without_texts,
@@ -29,6 +32,8 @@ from skilljuror.queries.run import run
 if TYPE_CHECKING:
     from skilljuror.reports.build import ReportSummary
 
+VERIFIER_BYTES = 65_536
+"""Most that is shown of what a verifier printed."""
 SUGGESTIONS = 4
 """Most names that an error suggests."""
 
@@ -46,6 +51,12 @@ class RunDetails(Struct, frozen=True):
     """Its resource events."""
     verdicts: tuple[Verdict, ...]
     """Verdicts on them; empty before `judge`."""
+    effects: tuple[LocalEffect, ...] = ()
+    """What came of its calls."""
+    verifier: str | None = None
+    """The end of what the trial's verifier printed; None for foreign logs and where it left nothing."""
+    manifest: SkillManifest | None = None
+    """What the trial offered; None for foreign logs and where nobody knows."""
 
 
 def database_of(study: Path) -> Path:
@@ -66,11 +77,13 @@ def look_up(study: Path, name: str) -> RunDetails:
 
     Raises StudyError that guesses at what was meant.
     """
+    verifier, manifest = None, None
     if StudyFolder(study).planned:
         name = _full_name(StudyFolder(study).finished_trials(), name, study, "trials")
         trial = read_trial(study, name)
         record, trajectory, manifest = trial.record, trial.trajectory, trial.manifest
         analysis = analyse(name, trajectory, record, manifest, trial.units)
+        verifier = verifier_output(StudyFolder(study).trial_raw(name), VERIFIER_BYTES)
     else:
         record = None
         database = database_of(study)
@@ -79,7 +92,11 @@ def look_up(study: Path, name: str) -> RunDetails:
         name = _full_name(names, name, study, "trajectories")
         trajectory = read_logged(logged_runs(database, [name])[name])
         analysis = analyse(name, trajectory)
-    details = RunDetails(name, record, trajectory, analysis.events, _verdicts(study, name))
+    verdicts = _verdicts(study, name)
+    came = tuple(effects(name, trajectory, analysis.events)) if trajectory else ()
+    details = RunDetails(
+        name, record, trajectory, analysis.events, verdicts, came, verifier, manifest
+    )
     return details if keeps_quotes(study) else _without_quotes(details)
 
 
@@ -87,7 +104,8 @@ def _without_quotes(details: RunDetails) -> RunDetails:
     trajectory = details.trajectory and without_texts(details.trajectory)
     events = tuple(map(unquoted_event, details.events))
     verdicts = tuple(map(unquoted_verdict, details.verdicts))
-    return RunDetails(details.name, details.record, trajectory, events, verdicts)
+    came = tuple(map(unquoted_effect, details.effects))
+    return RunDetails(details.name, details.record, trajectory, events, verdicts, came)
 
 
 def _refuse_unlogged(database: Path, study: Path, name: str, runs: Sequence[str]) -> None:

@@ -2,11 +2,14 @@
 -- section: RQ1
 -- grain: one row is one build
 -- columns: build, engine, variants, verdict, source_tokens, source_root_lines, tokenizer, findings,
---   waived
+--   waived, decided, stale
 -- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
 --   `skilljuror ingest --study STUDY` reads those of a study.
 -- column verdict: worst verdict of its gates: pass, review (a person must look) or fail
 -- column findings: findings that the variants made, not inherited from the source
+-- column waived: findings that a person accepted
+-- column decided: flagged findings and items of the rubric that a person settled in one way or another
+-- column stale: waivers and decisions about what changed or is gone
 SELECT
     b.build,
     b.engine,
@@ -21,8 +24,14 @@ SELECT
     b.tokenizer,
     (SELECT count(*) FROM findings AS f
         WHERE f.build = b.build AND NOT f.inherited AND f.severity <> 'info') AS findings,
-    (SELECT count(*) FROM waivers AS w WHERE w.build = b.build) AS waived
+    (SELECT count(*) FROM waivers AS w WHERE w.build = b.build AND NOT w.stale) AS waived,
+    (
+        SELECT count(DISTINCT (d.kind, d.variant, d.subject)) FROM decisions AS d
+        WHERE d.build = b.build AND NOT d.stale
+    ) AS decided,
+    (SELECT count(*) FROM waivers AS w WHERE w.build = b.build AND w.stale)
+        + (SELECT count(*) FROM decisions AS d WHERE d.build = b.build AND d.stale) AS stale
 FROM builds AS b
-LEFT JOIN variants AS v ON v.build = b.build
+LEFT JOIN variants AS v ON v.build = b.build AND v.parent IS DISTINCT FROM 'given'
 GROUP BY b.build, b.engine, b.tokenizer
 ORDER BY b.build;

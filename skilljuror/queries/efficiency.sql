@@ -2,7 +2,7 @@
 -- section: RQ2
 -- grain: one row is one condition and one resource (time, display tokens, cost)
 -- columns: condition, resource, unit, planned, measured, coverage, passes, total, attempt,
---   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least
+--   attempt_reason, success, success_reason, yield, yield_reason, yield_at_least, price_dates
 -- read: An attempt is what one trial uses on average, a success what a passing trial uses, and the
 --   yield what one strict pass costs when the failed attempts are paid for too. A condition can
 --   be cheaper per attempt and dearer per pass.
@@ -15,6 +15,7 @@
 -- column success: mean over strict passes; null unless every one of them was measured
 -- column yield: total / strict passes; null unless every planned trial was measured
 -- column yield_at_least: total / strict passes whatever the coverage: a lower bound
+-- column price_dates: dates of the list prices behind the cost, YYYY-MM-DD; null for other resources
 -- column attempt_reason: why there is no value, as the metric gives it
 WITH kinds (place, resource, metric, unit) AS (
     VALUES
@@ -31,10 +32,16 @@ cells AS (
         k.unit,
         coalesce(r.reward = 1, false) AS strict,  -- a missing reward is no pass
         m.value,
-        if(m.trial IS NULL, 'missing', m.reason) AS reason
+        if(m.trial IS NULL, 'missing', m.reason) AS reason,
+        if(
+            k.metric = 'cost_usd',
+            strftime(strptime(CAST(CAST(d.value AS INTEGER) AS VARCHAR), '%Y%m%d'), '%Y-%m-%d'),
+            NULL
+        ) AS price_date
     FROM runs AS r
     CROSS JOIN kinds AS k
     LEFT JOIN measures AS m ON m.trial = r.run AND m.metric = k.metric AND m.key = ''
+    LEFT JOIN measures AS d ON d.trial = r.run AND d.metric = 'price_date' AND d.key = ''
     WHERE r.status <> 'observed'
 ),
 sums AS (
@@ -50,6 +57,7 @@ sums AS (
         count(value) FILTER (WHERE strict) AS measured_passes,
         sum(value) AS total,
         sum(value) FILTER (WHERE strict) AS total_of_passes,
+        string_agg(DISTINCT price_date, ', ' ORDER BY price_date) AS price_dates,
         string_agg(DISTINCT reason, ', ' ORDER BY reason) AS reasons,
         string_agg(DISTINCT reason, ', ' ORDER BY reason) FILTER (WHERE strict) AS pass_reasons
     FROM cells
@@ -77,6 +85,7 @@ SELECT
         WHEN passes = 0 THEN 'zero_passes'
         WHEN measured < planned THEN reasons || ' in ' || (planned - measured) || ' of ' || planned
     END AS yield_reason,
-    total / nullif(passes, 0) AS yield_at_least
+    total / nullif(passes, 0) AS yield_at_least,
+    price_dates
 FROM sums
 ORDER BY place, position;

@@ -1,12 +1,14 @@
 -- question: Did the variants pass the gates?
 -- section: RQ1
 -- grain: one row is one gate and one variant, over all builds
--- columns: gate, variant, builds, passed, review, failed, compared, pass_rate, pass_rate_reason
+-- columns: gate, variant, builds, passed, review, failed, compared, waived,
+--   pass_rate, pass_rate_reason
 -- read: "review" means that a person must look before the variant is run. A gate that compared nothing
 --   proves nothing: it has no rate, and the number of comparisons stands beside the verdicts.
 -- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
 --   `skilljuror ingest --study STUDY` reads those of a study.
 -- column compared: things compared in all, so that silence can be weighed
+-- column waived: variants whose verdict rests on the waiver of a person
 -- column pass_rate: variants with verdict pass of builds; null where the gate compared nothing in any
 WITH counts AS (
     SELECT
@@ -19,10 +21,17 @@ WITH counts AS (
         CAST(sum(coalesce(list_sum(map_values(checked)), 0)) AS BIGINT) AS compared  -- an empty map: none
     FROM gate_results
     GROUP BY gate, variant
+),
+by_people AS (
+    SELECT f.gate, f.variant, count(DISTINCT f.build) AS waived
+    FROM findings AS f JOIN waivers AS w ON w.build = f.build AND w.finding = f.id
+    WHERE NOT w.stale AND NOT f.inherited
+    GROUP BY ALL
 )
 SELECT
-    *,
+    counts.*,
+    coalesce(waived, 0) AS waived,
     if(compared = 0, NULL, passed / builds) AS pass_rate,
     if(compared = 0, 'compared nothing', NULL) AS pass_rate_reason
-FROM counts
+FROM counts LEFT JOIN by_people USING (gate, variant)
 ORDER BY gate, variant;

@@ -43,15 +43,32 @@ flags AS (
     GROUP BY ALL
     UNION ALL BY NAME
     SELECT 'wrong_paths' AS flag, 'behaviour' AS kind, a.*, count(*) || ' uses' AS detail
-    FROM about AS a JOIN uses AS u ON u.run = a.trial WHERE u.phantom
+    FROM about AS a JOIN uses AS u ON u.run = a.trial
+    WHERE u.phantom AND NOT (
+        u.ok IS DISTINCT FROM false
+        AND EXISTS (SELECT 1 FROM announced_files AS f WHERE f.trial = a.trial AND f.path = u.skill || '/' || u.resource)
+    )
     GROUP BY ALL
     UNION ALL BY NAME
-    SELECT 'skill_edited' AS flag, 'behaviour' AS kind, a.*, count(*) || ' events' AS detail
+    SELECT
+        'skill_edited' AS flag, 'behaviour' AS kind, a.*,
+        concat_ws(
+            ', ',
+            if(e.edits > 0, e.edits || ' events', NULL),
+            if(t.variant_digest_after <> t.variant_digest, 'its files are not those of before', NULL)
+        ) AS detail
     FROM about AS a
-    JOIN trajectories AS l ON l.trial = a.trial
-    JOIN events AS e ON e.trajectory = l.trajectory
-    WHERE e.kind IN ('edit', 'write') AND NOT e.bundled
-    GROUP BY ALL
+    LEFT JOIN trials AS t ON t.trial = a.trial
+    LEFT JOIN (
+        SELECT l.trial, count(*) AS edits
+        FROM trajectories AS l JOIN events AS e ON e.trajectory = l.trajectory
+        WHERE e.kind IN ('edit', 'write') AND NOT e.bundled AND NOT EXISTS (
+            SELECT 1 FROM announced_files AS f
+            WHERE f.trial = l.trial AND f.path = regexp_extract(e.skill, '[^:]*$') || '/' || e.resource
+        )
+        GROUP BY l.trial
+    ) AS e ON e.trial = a.trial
+    WHERE e.edits > 0 OR t.variant_digest_after <> t.variant_digest
 )
 SELECT flag, kind, trial, task, condition, detail
 FROM flags

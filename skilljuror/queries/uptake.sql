@@ -8,6 +8,7 @@
 -- read: The ERU rate (Effective Resource Uptake) says how often an access was put to work, the mean of
 --   yes events how much work that was. A judge without a model cannot decide a use whose content was
 --   shown and not seen again: its rate lies between two ends. A layout that invites many accesses can raise the second without the first.
+--   A judge called model/... was asked about a sample of proved yes alone: its rate is no rate of the study.
 -- null judge: nobody judged these uses yet. `skilljuror judge STUDY` does
 -- column trajectories: trials whose log could be read, those without any event included
 -- column events: uses of a resource by the main agent and its sub-agents

@@ -13,7 +13,8 @@
 -- column root_lines: median lines of the SKILL.md files
 -- column root_lines_max: the longest
 -- column support_files: mean number of supporting files
--- column passed: builds in which every gate passed it; null for the source, which is not judged
+-- column passed: builds in which every gate passed it; null for the source and for a Skill
+--   that a condition offers as it is, which are not judged
 -- column over_limit: builds in which one read, or one context, cannot carry the flat file
 WITH files AS (
     SELECT build, variant, count(*) FILTER (WHERE resource_class = 'support') AS support
@@ -28,7 +29,7 @@ SELECT
     median(v.root_lines) AS root_lines,
     max(v.root_lines) AS root_lines_max,
     avg(coalesce(f.support, 0)) AS support_files,  -- a variant without a file row has no file: zero
-    if(bool_and(v.parent IS NULL), NULL, count(*) FILTER (WHERE v.verdict = 'pass')) AS passed,
+    if(bool_and(v.parent IS NULL OR v.parent = 'given'), NULL, count(*) FILTER (WHERE v.verdict = 'pass')) AS passed,
     count(*) FILTER (WHERE v.feasibility IN ('over_read_limit', 'over_context')) AS over_limit
 FROM variants AS v
 LEFT JOIN variants AS s ON s.build = v.build AND s.parent IS NULL

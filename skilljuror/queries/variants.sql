@@ -2,13 +2,15 @@
 -- section: RQ1
 -- grain: one row is one variant of a build; the source is the row without a parent
 -- columns: build, variant, parent, skills, files, support_files, code_files, tokens,
---   tokens_of_source, root_lines, root_tokens, root_share, verdict, feasibility
+--   tokens_of_source, root_lines, root_tokens, root_share, verdict, layers, waivers, feasibility
 -- read: Variants of one build carry the same knowledge, so their tokens should be close; what must
 --   differ is how much of it stands in the root.
 -- empty: Nothing was built here: `skilljuror build SOURCE --out DIR` makes variants, and
 --   `skilljuror ingest --study STUDY` reads those of a study.
 -- column tokens_of_source: tokens of the variant / tokens of the source
 -- column root_share: tokens of the SKILL.md files of all tokens
+-- column layers: what the verdict rests on: deterministic gates, the rubric by a model, people
+-- column waivers: whose waivers the verdict rests on
 -- column feasibility: whether one read of a flat file can carry it
 SELECT
     v.build, v.variant, v.parent,
@@ -20,11 +22,11 @@ SELECT
     v.tokens / nullif(s.tokens, 0) AS tokens_of_source,
     v.root_lines, v.root_tokens,
     v.root_tokens / nullif(v.tokens, 0) AS root_share,
-    v.verdict, v.feasibility
+    v.verdict, v.layers, v.waivers, v.feasibility
 FROM variants AS v
 LEFT JOIN variants AS s ON s.build = v.build AND s.parent IS NULL
 LEFT JOIN variant_files AS f ON f.build = v.build AND f.variant = v.variant
 GROUP BY
     v.build, v.variant, v.parent, v.skills, v.tokens, s.tokens, v.root_lines, v.root_tokens,
-    v.verdict, v.feasibility
+    v.verdict, v.layers, v.waivers, v.feasibility
 ORDER BY v.build, v.parent IS NOT NULL, v.variant;

@@ -148,9 +148,9 @@ def as_markdown(report: AuditReport) -> str:
     """A comment for a review: verdict, what changed meaning, what moved where."""
     judged = report.judged
     lines = [
-        f"### {report.variant}: {judged.verdict}",
+        f"### {_escaped(report.variant)}: {judged.verdict}",
         "",
-        f"Compared with `{report.source}`. {_sentence(report)}",
+        f"Compared with {_escaped(report.source)}. {_sentence(report)}",
     ]
     found = folded(judged.own)
     for one in found[:MAX_SHOWN]:

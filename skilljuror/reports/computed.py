@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from skilljuror.queries.catalog import Query
 from skilljuror.queries.run import QueryResult, query
+from skilljuror.reports import judging
 from skilljuror.reports.answers import Answers
 from skilljuror.stats.paired import Arm, geometric_ratio, paired_delta
 
@@ -51,6 +52,10 @@ class ComputedTable(NamedTuple):
     """What single columns are."""
     make: Callable[[Answers], QueryResult]
     """Its rows."""
+    source: str = SOURCE
+    """The question that it starts from."""
+    grain: str = "one row is one measure"
+    """What one row is."""
 
 
 def answer(answers: Answers, name: str) -> QueryResult:
@@ -64,10 +69,10 @@ def documentation(name: str) -> Query:
     if name not in COMPUTED:
         return query(name)
     table = COMPUTED[name]
-    return query(SOURCE)._replace(
+    return query(table.source)._replace(
         name=name,
         question=table.question,
-        grain="one row is one measure",
+        grain=table.grain,
         columns=table.columns,
         read=table.read,
         definitions=table.definitions,
@@ -146,6 +151,77 @@ COMPUTED = {
             **_BY_TASK,
         },
         contrasts,
+    ),
+    "uptake_rates": ComputedTable(
+        "What is the uptake rate of each condition, once the judge's errors are taken out?",
+        judging.RATES,
+        "The judge's own rate is what it read. The corrected one takes from it what people's labels of a "
+        "random sample say it was wrong by, and is the one to quote; the adjusted one takes the judge "
+        "to err alike in all conditions.",
+        {
+            "labels": "uses of the sample that people labelled",
+            "judge_rate": "yes / (yes + no) by the judge alone; null where uses not seen again leave it "
+            "between two ends",
+            "judge_rate_low": "lower end of the 95 % interval over tasks; where a model was asked several "
+            "times, over its answers, too",
+            "judge_rate_high": "upper end of the same",
+            "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels, and where "
+            "they do not reach every answer of the judge",
+            "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions",
+            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval",
+        },
+        judging.uptake_rates,
+        "judged_cells",
+        "one row is one judge and condition",
+    ),
+    "uptake_differences": ComputedTable(
+        "Does uptake differ between the conditions, once the judge's errors are taken out?",
+        judging.DIFFERENCES,
+        "A judge that overlooks more in one layout than in another looks just like an effect. So each "
+        "condition is corrected by labels of its own; labels of one alone correct nothing.",
+        {
+            "delta_judge": "rate of the treatment minus that of the control by the judge alone, in points",
+            "delta_judge_low": "lower end of the 95 % interval over tasks, paired",
+            "delta_corrected": "the same, each rate corrected by people's labels (PPI++)",
+            "delta_corrected_low": "lower end of its 95 % interval, paired by task",
+            "delta_detectable": "true difference that would be found in 4 of 5 repetitions with these tasks "
+            "and labels",
+        },
+        judging.uptake_differences,
+        "judged_cells",
+        "one row is one judge",
+    ),
+    "judge_accuracy": ComputedTable(
+        "How often is a judge's yes right, and how much does it overlook?",
+        judging.ACCURACY,
+        "Labels are weighed by the chance with which their uses were drawn.",
+        {
+            "left_open": "of the labels, those that are neither yes nor no: left out",
+            "sensitivity_share": "of what people call yes, the share that the judge calls yes",
+            "sensitivity_share_low": "lower end of Wilson's 95 % interval at the effective number of labels",
+            "specificity_share": "of what people call no, the share that the judge does not call yes",
+            "precision_share": "of the judge's yes, the share that people call yes",
+        },
+        judging.accuracy_table,
+        "labelled_uses",
+        "one row is one judge and condition, or all of them",
+    ),
+    "rater_agreement": ComputedTable(
+        "How far do judges and people agree?",
+        judging.AGREEMENT,
+        "Kappa collapses where one label is rare; AC1 does not. Alpha is that of all people together.",
+        {
+            "first": "a judge, or a person",
+            "events": "uses that both labelled",
+            "agreed_share": "share of equal labels; beside a person weighed by the chance to be drawn",
+            "agreed_share_low": "lower end of the 95 % interval, whole tasks resampled (seed 0)",
+            "kappa": "Cohen's",
+            "ac1": "Gwet's",
+            "alpha": "Krippendorff's, nominal",
+        },
+        judging.agreement_table,
+        "label_pairs",
+        "one row is one pair of raters",
     ),
 }
 """Computed tables by name."""

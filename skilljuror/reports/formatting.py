@@ -8,9 +8,12 @@ LONGEST = 240
 """Characters of a text that a cell shows; the CSV has them all."""
 _SHARES = (
     "_rate", "_rate_all", "_share", "share", "_share_pooled", "coverage", "strict_given_runtime",
-    "units_share_low", "units_share_high", "rate_low", "rate_high", "eru_low", "eru_high",
+    "_share_low", "_share_high", "rate_low", "rate_high", "eru_low", "eru_high",
 )  # fmt: skip
-_POINTS = ("delta", "delta_rate", "delta_pass", "delta_runtime")
+_POINTS = (
+    "delta", "delta_rate", "delta_pass", "delta_runtime", "delta_detectable",
+    *(f"delta_{how}{end}" for how in ("judge", "corrected") for end in ("", "_low", "_high")),
+)  # fmt: skip
 _SIGNED = ("delta_", "difference")
 _COUNTED = ("root_lines", "median_step", "first_step")
 """Medians of whole numbers: shown without needless decimals."""

@@ -7,7 +7,7 @@ from skilljuror.reports.answers import Answers
 from skilljuror.reports.formatting import format_points
 from skilljuror.stats.intervals import Interval, studentized_bootstrap
 from skilljuror.stats.paired import Arm, PairedDelta, leave_one_out, paired_delta
-from skilljuror.stats.power import detectable_effect
+from skilljuror.stats.power import detectable_effect, equivalence
 from skilljuror.stats.signs import sign_flip, sign_test
 
 MethodRow = tuple[Any, ...]
@@ -54,20 +54,25 @@ def headline(answers: Answers) -> Headline:
         return Headline(
             title, words, True, scripted, overview, facts=tuple(_observed_facts(answers))
         )
-    treatment, control = strict_pass_arms(answers)
+    setup = answers.single("setup")
+    treatment, control = outcome_arms(answers, setup["primary_outcome"])
     delta = paired_delta(control, treatment) if treatment and control else None
     if delta is None or delta.delta is None:
         words = "There are no two arms to compare, so there is no headline difference."
         return Headline(_no_contrast(overview), words, False, scripted, overview)
     missing = _unsettled(answers)
+    outcome = OUTCOMES[setup["primary_outcome"]]
+    verdict = _verdict(overview, delta, missing)
+    if setup["margin"] and not missing:
+        verdict += _equivalence(delta, setup["margin"])
     return Headline(
-        title=_title(overview, delta, missing),
-        verdict=_verdict(overview, delta, missing),
+        title=_title(overview, delta, missing, outcome),
+        verdict=verdict,
         observed=False,
         scripted=scripted,
         overview=overview,
         delta=delta,
-        meaning="" if missing else _meaning(overview, delta),
+        meaning="" if missing else _meaning(overview, delta, outcome),
         quotable=not missing,
         methods=tuple(_methods(delta)),
         facts=tuple(_facts(answers, delta)),
@@ -84,6 +89,22 @@ def strict_pass_arms(answers: Answers) -> tuple[Arm, Arm]:
     return treatment, control
 
 
+OUTCOMES = {"strict_pass": "pass rate", "reward": "mean reward"}
+"""Primary outcome -> what its mean over the trials of a task is."""
+
+
+def outcome_arms(answers: Answers, outcome: str) -> tuple[Arm, Arm]:
+    """The primary outcome per task of treatment and control over the planned frame; of rewards the
+    mean of each task, in which a missing one is 0 (measures §1.8)."""
+    if outcome == "strict_pass":
+        return strict_pass_arms(answers)
+    rows = answers("task_deltas").records()
+    return (
+        {row["task"]: [row["treatment_reward"]] for row in rows},
+        {row["task"]: [row["control_reward"]] for row in rows},
+    )
+
+
 def _outcomes(passes: int, trials: int) -> list[float]:
     return [1.0] * passes + [0.0] * (trials - passes)
 
@@ -95,24 +116,23 @@ def _unsettled(answers: Answers) -> int:
     return int(planned - settled)
 
 
-def _title(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:
+def _title(overview: dict[str, Any], delta: PairedDelta, missing: int, outcome: str) -> str:
     contrast = f"{overview['treatment']} minus {overview['control']}"
     if missing:
         open_trials = format_count(missing, "planned trial")
         return f"{contrast}: no headline yet, {open_trials} without a final outcome"
+    what = "strict pass rate" if outcome == "pass rate" else outcome
     if delta.t is None:
-        return (
-            f"{contrast}: {format_points(delta.delta)} in strict pass rate on one task, no interval"
-        )
+        return f"{contrast}: {format_points(delta.delta)} in {what} on one task, no interval"
     return (
-        f"{contrast}: {format_points(delta.delta)} in strict pass rate "
+        f"{contrast}: {format_points(delta.delta)} in {what} "
         f"(95 % interval {format_points(delta.t.low)} to {format_points(delta.t.high)}, {delta.tasks} tasks)"
     )
 
 
-def _meaning(overview: dict[str, Any], delta: PairedDelta) -> str:
+def _meaning(overview: dict[str, Any], delta: PairedDelta, outcome: str) -> str:
     tasks = format_count(delta.tasks, "task")
-    mean = f"mean over {tasks} of the pass rate with {overview['treatment']} minus that with"
+    mean = f"mean over {tasks} of the {outcome} with {overview['treatment']} minus that with"
     interval = f", with Student's interval over the {tasks}" if delta.t else ""
     return f"{mean} {overview['control']}{interval}"
 
@@ -143,7 +163,8 @@ def _observed_facts(answers: Answers) -> list[tuple[str, str]]:
     if first.get("readable"):
         facts.append(("First invocation of a skill", _first_invocation(first)))
     for row in answers("uptake").records():
-        if row["eru_low"] is not None:
+        sampled = row["judge"] is not None and row["judge"].startswith("model/")
+        if row["eru_low"] is not None and not sampled:
             facts.append((f"Put to work ({row['judge']})", _put_to_work(row)))
     return facts
 
@@ -202,6 +223,18 @@ def _power(delta: PairedDelta) -> str:
     )
 
 
+def _equivalence(delta: PairedDelta, margin: float) -> str:
+    """What the study says of the margin that it declared, by two one-sided tests at 5 %."""
+    found = equivalence(delta, margin)
+    declared = f" The study declared a margin of {margin:g} points: "
+    if found.interval is None:
+        return f"{declared}one task cannot show that the arms are equal within it."
+    ends = f"{format_points(found.interval.low)} to {format_points(found.interval.high)}"
+    if found.verdict == "equivalent":
+        return f"{declared}the arms are equal within it (90 % interval {ends})."
+    return f"{declared}it is not shown that the arms are equal within it (90 % interval {ends})."
+
+
 def _detectable(delta: PairedDelta) -> float | None:
     """Smallest detectable difference in points; None where not even 100 points would do."""
     effect = detectable_effect(delta.sd or 0.0, delta.tasks).effect
@@ -237,8 +270,20 @@ def _facts(answers: Answers, delta: PairedDelta) -> list[tuple[str, str]]:
             f" {format_points(spread.high)} (without {spread.high_task})"
         )
         facts.append(("Leaving one task out", words))
+    facts += _attempts(answers)
     if effect := _detectable(delta):
         facts.append(("Smallest detectable difference", f"{effect:.1f} pp at 80 % power"))
+    return facts
+
+
+def _attempts(answers: Answers) -> list[tuple[str, str]]:
+    """What was run again and what a person took as final, arm by arm; nothing where neither happened."""
+    rows = answers("coverage").records()
+    facts = []
+    for name, column in (("Trials run more than once", "rerun"), ("Accepted as final", "accepted")):
+        if any(row[column] for row in rows):
+            words = ", ".join(f"{row['condition']} {row[column]}" for row in rows)
+            facts.append((name, words))
     return facts
 
 

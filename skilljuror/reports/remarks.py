@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from skilljuror.reports.answers import Answers
-from skilljuror.reports.formatting import format_value
+from skilljuror.reports.formatting import format_points, format_value
+from skilljuror.reports.judging import accuracy_table, uptake_differences
 
 
 class Remark(NamedTuple):
@@ -87,5 +88,113 @@ def _unmeasured(rows: list[dict[str, Any]]) -> list[Remark]:
     return [Remark(words, ("skilljuror assay STUDY --keep", "skilljuror report STUDY"))]
 
 
-REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {"gate_power": gate_power}
+REVIEW = ("skilljuror review STUDY", "skilljuror report STUDY")
+
+
+def judge_trust(answers: Answers) -> list[Remark]:
+    """Who checked each judge, what is left of its difference, and what nobody could see."""
+    cards = answers("judge_card").records()
+    if not cards:
+        return []
+    if not cards[0]["labelled"]:
+        events = format_value("events", max(card["events"] for card in cards))
+        words = (
+            f"No person has looked at these verdicts ({events} uses): how often a judge is wrong is not"
+            " known, nor whether it errs more in one condition than in another, and no interval here"
+            " shows it. To have a random sample labelled, and the rates corrected:"
+        )
+        return [Remark(words, REVIEW), _blind_spots(cards[0])]
+    accuracy = {
+        row["judge"]: row for row in accuracy_table(answers).records()
+    }  # the last is for all
+    differences = {row["judge"]: row for row in uptake_differences(answers).records()}
+    told = [Remark(_looked(cards[0]))]
+    for card in cards:
+        judge = card["judge"]
+        words = _right(judge, accuracy.get(judge)) + _difference(differences.get(judge))
+        told.append(Remark(words))
+    return [*told, _blind_spots(cards[0])]
+
+
+def _looked(card: dict[str, Any]) -> str:
+    labelled, sampled = card["labelled"], card["sampled"]
+    unasked = "" if labelled == sampled else f" of {sampled} drawn"
+    blind = "none" if not card["blind"] else "all" if card["blind"] == labelled else card["blind"]
+    return (
+        f"{card['reviewers']} labelled {labelled} uses{unasked} at random from every condition and every"
+        f" answer of a judge, {blind} of them without being told what judges said."
+    )
+
+
+def _right(judge: str, row: dict[str, Any] | None) -> str:
+    if row is None:
+        return f"{judge}: no label of the sample is about its verdicts."
+    return (
+        f"{judge}: {_interval(row, 'precision_share')} of its yes are right, and it says yes to"
+        f" {_interval(row, 'sensitivity_share')} of what people call taken up."
+    )
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    value, low, high = (format_value(name, row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return value if row[name] is None else f"{value} ({low} to {high})"
+
+
+def _difference(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if row["delta_corrected"] is None:
+        return _REASONS.get(row["delta_corrected_reason"], "")
+    names = ("delta_corrected", "delta_corrected_low", "delta_corrected_high", "delta_detectable")
+    value, low, high, seen = (
+        format_points(None if row[name] is None else 100 * row[name]) for name in names
+    )
+    alone = row["delta_judge"]
+    told = "" if alone is None else f"; the judge alone says {format_points(100 * alone)}"
+    return (
+        f" Corrected by the labels, the rate of {row['contrast']} is {value} ({low} to {high}){told}."
+        f" A true difference of less than {seen.removeprefix('+')} would often have gone unseen."
+    )
+
+
+_REASONS = {
+    "labels_of_one_arm_only": " People labelled uses of one condition alone, which corrects no difference:"
+    " label the sample of the other, too.",
+    "labels_do_not_reach_all": " The labels do not reach every answer of the judge yet, or uses came after"
+    " the sample was drawn: no rate is corrected.",
+    "no_labels": " No label is of the two conditions that are compared.",
+}
+
+
+def _blind_spots(card: dict[str, Any]) -> Remark:
+    """What this audit could not have seen."""
+    parts = ["uses that no log recorded", "work that left no trace in a log"]
+    people = (card["reviewers"] or "").split(", ") if card["labelled"] else []
+    if len(people) == 1:
+        parts.append("errors of the one person who labelled")
+    if card["labelled"] and card["blind"] < card["labelled"]:
+        parts.append("how far people followed a judge that they were shown")
+    if card["labelled"]:
+        most = 1 - 0.05 ** (1 / card["labelled"])
+        share = format_value("share", most)
+        parts.append(
+            f"a kind of error in fewer than {share} of the uses, which may have missed the sample"
+        )
+    return Remark(f"This check could not have seen: {'; '.join(parts)}.")
+
+
+def price_dates(answers: Answers) -> list[Remark]:
+    """Of which date the prices are that cost is computed with; nothing where no cost is known."""
+    told = {row["price_dates"] for row in answers("efficiency").records() if row["price_dates"]}
+    dates = sorted({date for dates in told for date in dates.split(", ")})
+    if not dates:
+        return []
+    return [Remark(f"Cost is by list prices as of {' and '.join(dates)}.")]
+
+
+REMARKS: dict[str, Callable[[Answers], list[Remark]]] = {
+    "gate_power": gate_power,
+    "judge_trust": judge_trust,
+    "price_dates": price_dates,
+}
 """Name in `Section.remarks` -> its remarks."""

@@ -33,6 +33,33 @@ class Section(NamedTuple):
     """Names of its remarks on the numbers, which stand before its tables (`remarks.REMARKS`)."""
 
 
+JUDGE = Section(
+    "judge", "How far to trust the judge",
+    "Uptake rests on judgement. A judge is an instrument: who it was, who checked it, what is left of its "
+    "rates once its errors are taken out, and what nobody could have seen.",
+    (
+        Panel("uptake_differences"),
+        Panel("uptake_rates", (
+            "judge", "condition", "tasks", "events", "labels", "judge_rate", "judge_rate_reason",
+            "judge_rate_low", "judge_rate_high", "corrected_rate", "corrected_rate_reason",
+            "corrected_rate_low", "corrected_rate_high", "adjusted_rate", "adjusted_rate_reason",
+        )),
+        Panel("judge_accuracy"),
+        Panel("judge_card", (
+            "judge", "models", "prompts", "events", "coverage", "by_proof", "by_model", "unknown",
+            "unparsed", "unverified_quote", "labelled", "blind", "reviewers",
+        )),
+        Panel("judge_stability"),
+        Panel("rater_agreement", folded=True),
+        Panel("labelled_uses", (
+            "judge", "condition", "task", "event", "label", "category", "person", "labels",
+            "reviewers", "blind", "weight",
+        ), folded=True),
+    ),
+    remarks=("judge_trust",),
+)  # fmt: skip
+"""The judge card."""
+
 STUDY = (
     Section(
         "rq1", "RQ1 · Are the variants comparable?",
@@ -41,6 +68,10 @@ STUDY = (
         "alone.",
         (
             Panel("gates"),
+            Panel("rubric_counts", (
+                "variant", "item", "asks", "items", "code_yes", "code_no", "judged", "yes", "negative",
+                "overridden", "rejected", "unresolved", "unanswered", "accepted",
+            )),
             Panel("gate_power", (
                 "kind", "policy", "assayed", "builds", "planted", "flagged", "failed",
                 "flagged_rate", "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
@@ -50,13 +81,14 @@ STUDY = (
                 "flagged_rate_reason", "rate_low", "rate_high", "equivalent",
             ), folded=True),
             Panel("variant_sizes"),
-            Panel("pd_item_counts"),
+            Panel("given_skills"),
             Panel("finding_counts"),
+            Panel("adjudications", folded=True),
             Panel("variants", (
                 "build", "variant", "files", "support_files", "tokens", "tokens_of_source",
-                "root_lines", "root_share", "verdict",
+                "root_lines", "root_share", "verdict", "layers", "waivers",
             ), folded=True),
-            Panel("pd_items", folded=True),
+            Panel("rubric_items", folded=True),
             Panel("findings", folded=True),
             Panel("builds", folded=True),
         ),
@@ -84,6 +116,7 @@ STUDY = (
             ), folded=True),
         ),
         ("task_deltas",),
+        ("price_dates",),
     ),
     Section(
         "rq3", "RQ3 · How does layout change the way agents work?",
@@ -101,6 +134,11 @@ STUDY = (
                 "condition", "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
                 "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
                 "ge2_yes", "ge5_yes",
+            )),
+            Panel("cascade", (
+                "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
+                "insufficient_context", "unverified_quote", "unparsed", "rechecked", "agreement",
+                "usd_spent", "usd_saved_estimate",
             )),
             Panel("invocation"),
             Panel("invocation_by_skill", folded=True),
@@ -128,14 +166,20 @@ STUDY = (
         ),
         ("strata",),
     ),
+    JUDGE,
     Section(
         "coverage", "Coverage and exclusions",
         "Nothing is left out silently: every planned trial is in the frame, and what is missing, odd "
         "or contaminated is listed here.",
         (
+            Panel("setup"),
+            Panel("task_set"),
+            Panel("excluded_tasks"),
             Panel("coverage"),
+            Panel("attempts"),
             Panel("provenance"),
             Panel("quality_flags"),
+            Panel("leaks"),
             Panel("source_counts"),
             Panel("nulls", folded=True),
             Panel("metrics", folded=True, limit=200),
@@ -213,6 +257,11 @@ OBSERVED = (
                 "judge", "trajectories", "events", "coverage", "yes", "no", "unknown",
                 "not_seen_again", "eru_low", "eru_high", "mean_events", "mean_yes", "ge1_yes",
             )),
+            Panel("cascade", (
+                "judge", "events", "settled_free", "settled_by_model", "unknown", "asked",
+                "insufficient_context", "unverified_quote", "unparsed", "rechecked", "agreement",
+                "usd_spent", "usd_saved_estimate",
+            )),
             Panel("uptake_reasons"),
             Panel("process", (
                 "readable", "skill_step_share", "skill_text_share", "support_read_trials",
@@ -220,6 +269,7 @@ OBSERVED = (
             )),
         ),
     ),
+    JUDGE._replace(panels=JUDGE.panels[1:]),  # there is nothing to compare
     Section(
         "evidence", "Evidence",
         "Every use with its place in the raw log. Lines are counted from 1.",

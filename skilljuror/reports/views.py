@@ -6,7 +6,7 @@ from typing import Any
 from skilljuror.queries.run import QueryResult, remarks_on
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.canvas import Drawing
-from skilljuror.reports.computed import COMPUTED, SOURCE, answer, documentation
+from skilljuror.reports.computed import COMPUTED, answer, documentation
 from skilljuror.reports.formatting import DASH, format_value, heading_of, is_number
 from skilljuror.reports.remarks import REMARKS, Remark
 from skilljuror.reports.sections import Panel, Section
@@ -121,7 +121,7 @@ def table_view(answers: Answers, panel: Panel) -> TableView:
         total=len(rows),
         folded=panel.folded,
         definitions=tuple(about.definitions.items()),
-        source=SOURCE if panel.query in COMPUTED else "",
+        source=COMPUTED[panel.query].source if panel.query in COMPUTED else "",
         sql=_body(about.sql),
     )
 

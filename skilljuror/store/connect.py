@@ -1,8 +1,10 @@
 """Opening the database: one writer, or locked readers."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -14,6 +16,7 @@ from skilljuror.store.reader import Reader, close, duckdb_interrupts_raised, no_
 from skilljuror.store.writer import Store
 
 _MAGIC = slice(8, 12)
+_RETRY_SECONDS = 0.1
 Config = dict[str, str | bool | int | float | list[str]]
 _LOCKED: Config = {
     "enable_external_access": "false",
@@ -31,16 +34,17 @@ class _NotADatabase(StoreError):
 
 
 @contextmanager
-def open_write(path: Path) -> Iterator[Store]:
+def open_write(path: Path, wait: float = 0.0) -> Iterator[Store]:
     """The one writer of the database at `path`, which is made when it is missing.
 
-    Raises StoreError when the file is foreign, damaged, of another version or in use.
+    Raises StoreError when the file is foreign, damaged, of another version, and InUseError when it is
+    in use and stays so for `wait` seconds.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(path, f"cannot be made ({error.strerror})") from error
-    with _connected(path, _LOCKED) as connection, duckdb_errors_translated(path):
+    with _connected(path, _LOCKED, wait=wait) as connection, duckdb_errors_translated(path):
         if schema.is_empty(connection):
             schema.create(connection)
         elif not schema.is_ours(connection):
@@ -91,14 +95,29 @@ def duckdb_errors_translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _connected(
-    path: Path, config: Config, *, read_only: bool = False
+    path: Path, config: Config, *, read_only: bool = False, wait: float = 0.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     with _name_for_duckdb(path) as name:
-        connection = _connect(path, name, config, read_only=read_only)
+        connect = partial(_connect, path, name, config, read_only=read_only)
+        connection = _once_free(connect, wait)
         try:
             yield connection
         finally:
             close(connection)
+
+
+def _once_free(
+    connect: Callable[[], duckdb.DuckDBPyConnection], wait: float
+) -> duckdb.DuckDBPyConnection:
+    """A connection, tried for until nobody else has the file or the seconds are over."""
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            return connect()
+        except InUseError:
+            if time.monotonic() >= deadline:
+                raise
+        time.sleep(_RETRY_SECONDS)
 
 
 @contextmanager

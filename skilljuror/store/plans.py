@@ -1,17 +1,19 @@
 """Rows of a plan and of a build: small records with nested parts, made flat."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from skilljuror.store import tables
 from skilljuror.store.tables import Row, Table
-from skilljuror.store.values import map_value
+from skilljuror.store.values import iso_microseconds, map_value
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
     from skilljuror.models.build import BuildRecord, VariantManifest
     from skilljuror.models.gate import Finding, GateResult
+    from skilljuror.models.review import JudgedBuild
     from skilljuror.models.study import StudyConfig, StudyPlan
+    from skilljuror.models.task_attribute import JudgedAttribute
 
 TEXT_LIMIT = 300
 """Characters of a finding's text that are kept; the gates' own file has it all."""
@@ -27,6 +29,7 @@ def plan_rows(plan: "StudyPlan") -> list[TableRows]:
         (tables.TASK_ATTRIBUTES, list(attribute_rows(plan))),
         (tables.CONDITIONS, list(condition_rows(plan.config))),
         (tables.PLANNED_TRIALS, plan.trials),
+        (tables.EXCLUDED_TASKS, plan.excluded),
     ]
 
 
@@ -45,6 +48,11 @@ def study_row(plan: "StudyPlan") -> Row:
         "harness": config.harness.name,
         "agent": config.agent.name,
         "model": config.agent.model,
+        "effort": config.agent.effort,
+        "disclosure": config.disclosure,
+        "vary": list(config.vary),
+        "primary_outcome": config.primary_outcome,
+        "margin": config.margin,
         "config": config.model_dump_json(),
     }
 
@@ -63,11 +71,15 @@ def condition_rows(config: "StudyConfig") -> Iterator[Row]:
     treatment, control = headline(config)
     roles = {treatment: "treatment", control: "control"}
     for position, condition in enumerate(config.conditions):
+        settings = config.settings(condition)
         yield {
             "condition": condition.name,
             "position": position,
-            "variant": condition.variant,
+            "variant": condition.offers,
             "role": roles.get(condition.name),
+            "disclosure": settings["disclosure"],
+            "model": settings["model"],
+            "effort": settings["effort"],
         }
 
 
@@ -75,15 +87,31 @@ def task_rows(plan: "StudyPlan") -> Iterator[Row]:
     """Rows of `tasks`."""
     for position, task in enumerate(plan.tasks):
         fields = task.model_dump(exclude={"name", "attributes"})
-        substrate = {"substrate_digest": task.substrate_digest}
+        substrate = {
+            "substrate_digest": task.substrate_digest,
+            "settings_digest": task.settings_digest or None,
+        }
         yield {"task": task.name, "position": position, **fields, **substrate}
 
 
-def attribute_rows(plan: "StudyPlan") -> Iterator[Row]:
-    """Rows of `task_attributes`."""
+def attribute_rows(plan: "StudyPlan", judged: "Iterable[JudgedAttribute]" = ()) -> Iterator[Row]:
+    """Rows of `task_attributes`: what the study file or the task says stands above what a model judged,
+    and where none names a domain it is the task's category, as SkillsBench has it."""
+    by_model = {(one.task, one.attribute): one for one in judged if one.value is not None}
     for task in plan.tasks:
-        for attribute, value in sorted(task.attributes.items()):
-            yield {"task": task.name, "attribute": attribute, "value": value}
+        told = dict(task.attributes)
+        if "category" in told:
+            told.setdefault("domain", told["category"])
+        rows: dict[str, tuple[str | None, str | None]] = {
+            name: (value, None) for name, value in told.items()
+        }
+        for (name, attribute), one in by_model.items():
+            if name == task.name:
+                rows.setdefault(attribute, (one.value, one.model))
+        for attribute, (value, model) in sorted(rows.items()):
+            yield {
+                "task": task.name, "attribute": attribute, "value": value, "judged_by": model,
+            }  # fmt: skip
 
 
 def build_row(build: "BuildRecord") -> Row:
@@ -99,10 +127,19 @@ def build_row(build: "BuildRecord") -> Row:
     }
 
 
-def variant_row(build: str, variant: "VariantManifest") -> Row:
-    """A row of `variants`."""
+def variant_rows(build: "JudgedBuild") -> Iterator[Row]:
+    """Rows of `variants`."""
+    notes, layers = build.review_notes, build.layers
+    for variant in (build.record.source, *build.record.variants):
+        name = variant.variant
+        yield _variant_row(build.record.name, variant, notes.get(name), layers.get(name, ()))
+
+
+def _variant_row(
+    build: str, variant: "VariantManifest", waivers: str | None = None, layers: Sequence[str] = ()
+) -> Row:
     fields = variant.model_dump(exclude={"files"})
-    return {"build": build, **fields}
+    return {"build": build, **fields, "waivers": waivers, "layers": ", ".join(layers)}
 
 
 def file_rows(build: str, variant: "VariantManifest") -> Iterator[Row]:
@@ -111,14 +148,66 @@ def file_rows(build: str, variant: "VariantManifest") -> Iterator[Row]:
         yield {"build": build, "variant": variant.variant, **file.model_dump()}
 
 
-def waiver_rows(build: "BuildRecord") -> Iterator[Row]:
+def waiver_rows(build: "JudgedBuild") -> Iterator[Row]:
     """Rows of `waivers`."""
-    for position, waiver in enumerate(build.waivers):
+    for position, (waiver, stale) in enumerate(build.waivers):
         yield {
-            "build": build.name,
+            "build": build.record.name,
             "position": position,
-            "finding": waiver.get("id", ""),
-            "reason": waiver.get("reason", ""),
+            "finding": waiver.finding,
+            "reason": waiver.reason,
+            "waived_by": waiver.by,
+            "waived_at": waiver.at,
+            "stale": stale,
+        }
+
+
+def rubric_rows(build: "JudgedBuild") -> Iterator[Row]:
+    """Rows of `rubric_items`."""
+    for state in build.items:
+        verdict = state.verdict
+        quote = verdict.quotes[0] if verdict and verdict.quotes else None
+        yield {
+            "build": build.record.name,
+            "variant": state.variant,
+            "item": state.item.id,
+            "layer": state.item.layer,
+            "question": state.item.question,
+            "code": state.code,
+            "model_answer": verdict and verdict.answer,
+            "answer": state.answer,
+            "outcome": state.outcome,
+            "reason": verdict and verdict.reason,
+            "evidence": verdict and verdict.evidence,
+            "quoted_file": quote and quote.file,
+            "quoted_line": quote and quote.line,
+            "quote": quote and quote.text,
+            "quotes_not_found": verdict and verdict.quotes_not_found,
+            "model": verdict and verdict.model,
+            "prompt_sha256": verdict and verdict.prompt_sha256,
+            "adjudication": state.adjudication,
+            "adjudicated_by": state.adjudicated_by,
+            "adjudication_reason": state.adjudication_reason,
+            "stale": state.stale,
+        }
+
+
+def decision_rows(build: "JudgedBuild") -> Iterator[Row]:
+    """Rows of `decisions`."""
+    for position, one in enumerate(build.decisions):
+        yield {
+            "build": build.record.name,
+            "position": position,
+            "kind": one.kind,
+            "variant": one.variant,
+            "subject": one.subject,
+            "answer": one.decision.answer,
+            "adjudication": one.decision.adjudication,
+            "reason": one.decision.reason,
+            "reviewer": one.decision.by,
+            "decided_at": iso_microseconds(one.decision.at),
+            "blind": one.decision.blind,
+            "stale": one.stale,
         }
 
 
@@ -143,6 +232,7 @@ def finding_rows(build: str, result: "GateResult") -> Iterator[Row]:
             "variant": result.variant,
             "gate": result.gate,
             "position": position,
+            "id": finding.id,
             **_cut(finding),
         }
 
@@ -155,17 +245,28 @@ def _cut(finding: "Finding") -> Row:
     return fields
 
 
-def build_rows(builds: "Sequence[tuple[BuildRecord, Sequence[GateResult]]]") -> list[TableRows]:
-    """The rows of all tables about builds."""
+def build_rows(
+    builds: "Sequence[JudgedBuild]", given: "Sequence[tuple[str, VariantManifest]]" = ()
+) -> list[TableRows]:
+    """The rows of all tables about builds, and of Skills that tasks are given as they are."""
     variants = [
-        (build.name, variant) for build, _ in builds for variant in (build.source, *build.variants)
+        (build.record.name, variant)
+        for build in builds
+        for variant in (build.record.source, *build.record.variants)
     ]
-    results = [(build.name, result) for build, found in builds for result in found]
+    variants += given
+    results = [(build.record.name, result) for build in builds for result in build.results]
     return [
-        (tables.BUILDS, [build_row(build) for build, _ in builds]),
-        (tables.VARIANTS, [variant_row(*pair) for pair in variants]),
+        (tables.BUILDS, [build_row(build.record) for build in builds]),
+        (
+            tables.VARIANTS,
+            [row for build in builds for row in variant_rows(build)]
+            + [_variant_row(*pair) for pair in given],
+        ),
         (tables.VARIANT_FILES, [row for pair in variants for row in file_rows(*pair)]),
         (tables.GATE_RESULTS, [gate_row(*pair) for pair in results]),
         (tables.FINDINGS, [row for pair in results for row in finding_rows(*pair)]),
-        (tables.WAIVERS, [row for build, _ in builds for row in waiver_rows(build)]),
+        (tables.WAIVERS, [row for build in builds for row in waiver_rows(build)]),
+        (tables.RUBRIC_ITEMS, [row for build in builds for row in rubric_rows(build)]),
+        (tables.DECISIONS, [row for build in builds for row in decision_rows(build)]),
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import duckdb
 
 from skilljuror.errors import QueryError, StoreError
+from skilljuror.files import replacement
 from skilljuror.store.limits import UNLIMITED, Limits, held_memory
 
 if TYPE_CHECKING:  # pyarrow loads numpy: only who asks for Arrow waits for it
@@ -83,7 +84,7 @@ class Reader:
             )
 
     def to_parquet(self, sql: str, path: Path, params: Params = None) -> int:
-        """Write the rows of a query to a Parquet file and return their number.
+        """Write the rows of a query to a Parquet file, whole or not at all, and return their number.
 
         pyarrow writes it, since a locked connection refuses COPY.
         """
@@ -91,7 +92,7 @@ class Reader:
 
         table = self.arrow(sql, params)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
+        with replacement(path) as new, new.open("wb") as file:
             pq.write_table(table, file)
         return int(table.num_rows)
 

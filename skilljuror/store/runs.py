@@ -8,7 +8,7 @@ from itertools import compress
 from typing import Any
 
 from skilljuror.models.events import Exposure, ResourceEvent
-from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
+from skilljuror.models.ingest import Ingested, LeakSearch, OfferedRow, StepRow, TrajectoryRow
 from skilljuror.models.measure import Measure
 from skilljuror.store import tables
 from skilljuror.store.tables import Columns, Row, Table
@@ -31,6 +31,7 @@ RUN_TABLES: tuple[tuple[Table, tuple[str, ...]], ...] = (
             "counted",
         ),
     ),
+    (tables.LEAK_SEARCHES, LeakSearch.__struct_fields__),
     (
         tables.EXPOSURE,
         ("trajectory", "position", "unit", "agent", "step", "times", "tokens"),
@@ -104,6 +105,7 @@ def _records(runs: Sequence[Ingested]) -> dict[str, list[Any]]:
         tables.STEPS.name: [step for run in logged for step in run.steps],
         tables.OFFERED.name: [skill for run in logged for skill in run.offered or ()],
         tables.EVENTS.name: [event for run in logged for event in run.events],
+        tables.LEAK_SEARCHES.name: [leak for run in logged for leak in run.leaks],
         tables.EXPOSURE.name: [row for pair in exposures for row in _units(*pair)],
         tables.EXPOSURE_TOTALS.name: [row for pair in exposures for row in _totals(*pair)],
         tables.MEASURES.name: [measure for run in runs for measure in run.measures],

@@ -20,6 +20,11 @@ CREATE TABLE study (
     harness VARCHAR NOT NULL,  -- Harness that runs the trials.
     agent VARCHAR NOT NULL,  -- Agent that is run.
     model VARCHAR,  -- Model of the agent; null for an agent without one.
+    effort VARCHAR,  -- Reasoning effort that is asked of the agent; null for none.
+    disclosure VARCHAR NOT NULL,  -- silent: the prompt is the instruction; named: its end names the offered Skills.
+    vary VARCHAR[] NOT NULL,  -- What may differ between conditions.
+    primary_outcome VARCHAR NOT NULL,  -- What the headline compares.
+    margin DOUBLE,  -- Declared margin of equivalence, percentage points; null for none.
     config VARCHAR NOT NULL  -- The study file as JSON.
 );
 
@@ -33,14 +38,16 @@ CREATE TABLE tasks (
     environment_digest VARCHAR NOT NULL,  -- Tree digest of environment/ without skills.
     verifier_digest VARCHAR NOT NULL,  -- Tree digest of tests/.
     source_digest VARCHAR NOT NULL,  -- Tree digest of the source bundle.
-    substrate_digest VARCHAR NOT NULL  -- What must be equal across conditions: instruction, environment and verifier.
+    settings_digest VARCHAR,  -- sha256 of task.toml; null in plans of format 1, which do not hold it.
+    substrate_digest VARCHAR NOT NULL  -- What must be equal across conditions: instruction, environment, verifier and settings.
 );
 
 -- One row per attribute of a task.
 CREATE TABLE task_attributes (
     task VARCHAR NOT NULL,  -- Name of the task.
     attribute VARCHAR NOT NULL,  -- Name of the attribute, such as validation_type.
-    value VARCHAR NOT NULL  -- Its value.
+    value VARCHAR NOT NULL,  -- Its value.
+    judged_by VARCHAR  -- Model that judged it; null for what the study file or the task itself says.
 );
 
 -- One row per arm of the study.
@@ -48,7 +55,10 @@ CREATE TABLE conditions (
     condition VARCHAR NOT NULL,  -- Name of the condition.
     position INTEGER NOT NULL,  -- 0-based place in the study file.
     variant VARCHAR,  -- Variant that the agent is offered; null offers no Skill.
-    role VARCHAR  -- treatment or control of the headline; null for the others.
+    role VARCHAR,  -- treatment or control of the headline; null for the others.
+    disclosure VARCHAR NOT NULL,  -- silent or named, as for the study.
+    model VARCHAR,  -- Model of the agent in this arm; null for an agent without one.
+    effort VARCHAR  -- Reasoning effort that is asked of it; null for none.
 );
 
 -- One row per planned trial: the frame that every rate is divided by.
@@ -60,6 +70,15 @@ CREATE TABLE planned_trials (
     position INTEGER NOT NULL,  -- 0-based place in the running order.
     block INTEGER NOT NULL,  -- 0-based block; each block holds every cell once.
     seed BIGINT NOT NULL  -- Seed handed to the agent.
+);
+
+-- One row per task that was found and left out before the study; it has no trials.
+CREATE TABLE excluded_tasks (
+    task VARCHAR NOT NULL,  -- Name of the task.
+    path VARCHAR NOT NULL,  -- Folder of the task, relative to the study file.
+    category VARCHAR NOT NULL,  -- Kind of reason, which exclusions are counted by.
+    reason VARCHAR NOT NULL,  -- Why, in a sentence.
+    decided_by VARCHAR NOT NULL  -- person, or the rule of the study: max_tokens or pd_worth.
 );
 
 -- One row per finished trial, whatever its end.
@@ -77,20 +96,46 @@ CREATE TABLE trials (
     agent VARCHAR NOT NULL,  -- Name of the agent.
     agent_version VARCHAR,  -- Version of the agent.
     model VARCHAR,  -- Model; null for an agent without one.
+    effort VARCHAR,  -- Reasoning effort that the study asks for; null for none.
     scripted BOOLEAN NOT NULL,  -- True when a scripted policy ran: its figures say nothing about real agents.
     harness VARCHAR NOT NULL,  -- Name of the harness.
     isolation VARCHAR NOT NULL,  -- How the trial was kept apart: bwrap, none, docker, ….
     config_digest VARCHAR NOT NULL,  -- Digest of the plan it ran under.
     substrate_digest VARCHAR NOT NULL,  -- Digest of instruction, environment and verifier as run.
-    variant VARCHAR,  -- Variant offered; null for no Skill.
+    variant VARCHAR,  -- Variant offered, or the condition that gives a Skill as it is; null for no Skill.
+    disclosed VARCHAR,  -- Sentence that named the offered Skills at the end of the prompt; null where nothing did.
     variant_digest VARCHAR,  -- Tree digest of the offered variant as it stood in the sandbox.
     skill_root VARCHAR,  -- Path of the skills folder as the agent saw it.
+    variant_digest_after VARCHAR,  -- Tree digest of the offered variant after the agent, without announced files, or "gone"; null when it was not taken.
+    network VARCHAR,  -- Network of the agent: none or host; null when it is not known.
+    task_network VARCHAR,  -- What the task itself says of the network; null when it says nothing.
     started_at TIMESTAMP,  -- Start, UTC.
     finished_at TIMESTAMP,  -- End, UTC.
     agent_seconds DOUBLE,  -- Wall clock of the agent's execution, seconds; null when it never started.
     verifier_seconds DOUBLE,  -- Wall clock of the verifier, seconds; null when it never started.
     exit_code INTEGER,  -- Exit status of the agent; null after a timeout.
     usage_reason VARCHAR  -- Why tokens and cost are null, such as no_model.
+);
+
+-- One row per earlier attempt at a trial: it was run again, and only its last attempt, in `trials`, decides.
+CREATE TABLE attempts (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    attempt INTEGER NOT NULL,  -- Number of the attempt, from 1.
+    status VARCHAR NOT NULL,  -- scored, timeout, unscored or error.
+    reward DOUBLE,  -- Reward of the verifier in [0, 1]; null when it gave none.
+    exception VARCHAR,  -- Class of the end when it was not clean.
+    message VARCHAR,  -- One line on what went wrong.
+    started_at TIMESTAMP,  -- Start, UTC.
+    finished_at TIMESTAMP,  -- End, UTC.
+    agent_seconds DOUBLE  -- Wall clock of the agent's execution, seconds; null when it never started.
+);
+
+-- One row per trial whose end a person took as final, though it has no reward or does not belong to its arm.
+CREATE TABLE acceptances (
+    trial VARCHAR NOT NULL,  -- Name of the trial.
+    reason VARCHAR NOT NULL,  -- Why it may stand.
+    accepted_by VARCHAR NOT NULL,  -- Who decided.
+    accepted_at TIMESTAMP  -- When, UTC.
 );
 
 -- What was built from the source bundles, and what the gates found.
@@ -106,19 +151,37 @@ CREATE TABLE builds (
     assay VARCHAR  -- Measured power of the gates on this build, JSON; null when not measured.
 );
 
--- One row per variant of a build; the source itself is the row without a parent.
+-- One row per variant of a build; the source itself is the row without a parent. A Skill that a condition offers as it is stands here as well, under its task and the condition's name.
 CREATE TABLE variants (
     build VARCHAR NOT NULL,  -- Slug of the source.
     variant VARCHAR NOT NULL,  -- Name of the variant.
-    parent VARCHAR,  -- The variant it was made from; null for the source.
+    parent VARCHAR,  -- The variant it was made from; null for the source, given for a Skill that a condition offers as it is.
     tree_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents.
     skills VARCHAR[] NOT NULL,  -- Names of its skill folders.
     tokens BIGINT NOT NULL,  -- Tokens of all its text.
     root_lines INTEGER NOT NULL,  -- Lines of all its SKILL.md files.
     root_tokens BIGINT NOT NULL,  -- Tokens of all its SKILL.md files.
-    verdict VARCHAR,  -- Worst verdict of its gates: pass, review or fail; null for the source.
+    verdict VARCHAR,  -- Worst verdict of its gates after waivers and decisions: pass, review or fail; null for the source.
+    waivers VARCHAR,  -- Whose waivers and decisions the verdict rests on; null for none.
+    layers VARCHAR NOT NULL,  -- What the verdict rests on: deterministic, rubric, people; empty for the source.
     feasibility VARCHAR,  -- ok, over_read_limit or over_context for a flat variant; else null.
+    pd_worth VARCHAR,  -- small where a pd variant has little to gain: a root of under 800 tokens, no opened file of more than 400.
+    announced VARCHAR[] NOT NULL,  -- Files that its pages carry and say to write out; none is among variant_files.
     expected_findings VARCHAR[] NOT NULL  -- Rules that a control is declared to break.
+);
+
+-- One row per task and condition that offers a Skill as it is, with what it shares with another one: nobody matched their knowledge.
+CREATE TABLE given_skills (
+    task VARCHAR NOT NULL,  -- Name of the task.
+    condition VARCHAR NOT NULL,  -- Name of the condition.
+    path VARCHAR NOT NULL,  -- Where the Skill lies, relative to the study file.
+    git_commit VARCHAR,  -- Full hash of the commit it is taken from; null for one on disk.
+    tree_digest VARCHAR NOT NULL,  -- sha256 over paths, execute bits and contents.
+    compared_with VARCHAR,  -- What the nearest condition before it that offers a Skill offers; null for the first.
+    units BIGINT,  -- Knowledge units of that other Skill; null where there is nothing to compare.
+    shared BIGINT,  -- Of these, units that this Skill says as well, in the same words or in much the same.
+    altered BIGINT,  -- Places where it says a unit with other critical tokens, or in another order.
+    own_units BIGINT  -- Knowledge units of this Skill.
 );
 
 -- One row per file of a variant.
@@ -141,7 +204,7 @@ CREATE TABLE gate_results (
     gate VARCHAR NOT NULL,  -- Name of the gate.
     parent VARCHAR NOT NULL,  -- What it was judged against.
     policy VARCHAR NOT NULL,  -- Named policy: strict or edited.
-    verdict VARCHAR NOT NULL,  -- pass, review (a person must look) or fail.
+    verdict VARCHAR NOT NULL,  -- pass, review (a person must look) or fail, after waivers.
     checked MAP(VARCHAR, BIGINT) NOT NULL  -- How many things of each kind were compared.
 );
 
@@ -151,6 +214,7 @@ CREATE TABLE findings (
     variant VARCHAR NOT NULL,  -- Variant that was judged.
     gate VARCHAR NOT NULL,  -- Name of the gate.
     position INTEGER NOT NULL,  -- 0-based place among the findings of this gate, worst first.
+    id VARCHAR NOT NULL,  -- What a waiver names: the rule and a digest of both texts.
     rule VARCHAR NOT NULL,  -- Stable rule id.
     severity VARCHAR NOT NULL,  -- high, medium, low or info.
     file VARCHAR NOT NULL,  -- Path inside the variant, or inside the source for something missing.
@@ -158,15 +222,60 @@ CREATE TABLE findings (
     source_text VARCHAR,  -- First 300 characters of the text in the source; null for something added.
     variant_text VARCHAR,  -- First 300 characters of the text in the variant; null for something missing.
     inherited BOOLEAN NOT NULL,  -- True when the source already had it.
-    message VARCHAR NOT NULL  -- One line for a person.
+    message VARCHAR NOT NULL,  -- One line for a person.
+    waived VARCHAR  -- Why it decides nothing, by waiver or decision, and who says so; null for a finding that counts.
 );
 
 -- One row per finding that a person has waived.
 CREATE TABLE waivers (
     build VARCHAR NOT NULL,  -- Slug of the source.
-    position INTEGER NOT NULL,  -- 0-based place in the build record.
+    position INTEGER NOT NULL,  -- 0-based place among the waivers of the build.
     finding VARCHAR NOT NULL,  -- Id of the finding.
-    reason VARCHAR NOT NULL  -- Why it may stand.
+    reason VARCHAR NOT NULL,  -- Why it may stand.
+    waived_by VARCHAR NOT NULL,  -- Who decided.
+    waived_at VARCHAR NOT NULL,  -- When: UTC, ISO 8601.
+    stale BOOLEAN NOT NULL  -- True when no finding is the waived one any more.
+);
+
+-- One row per item of the construction rubric and variant that it is asked of: what code, a model and people say.
+CREATE TABLE rubric_items (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    variant VARCHAR NOT NULL,  -- Variant that is judged.
+    item VARCHAR NOT NULL,  -- PD-1 to PD-3, SD-1 to SD-4.
+    layer VARCHAR NOT NULL,  -- progressive_disclosure or semantic_drift.
+    question VARCHAR NOT NULL,  -- What the item asks.
+    code VARCHAR,  -- yes or no as code answers; null where it cannot, or no gate has looked.
+    model_answer VARCHAR,  -- yes, no or unknown, after its quotes were looked up; null where no model was asked about these texts.
+    answer VARCHAR,  -- What code and model say together; unknown where they differ, null before a model was asked.
+    outcome VARCHAR NOT NULL,  -- accepted, overridden, rejected, unresolved or unanswered.
+    reason VARCHAR,  -- Why the model is unknown: undecided, quote_not_found, no_quote, unparsed, too_long.
+    evidence VARCHAR,  -- One sentence of the model.
+    quoted_file VARCHAR,  -- File of its first quote, inside the source or the variant.
+    quoted_line INTEGER,  -- 1-based line at which the quote begins.
+    quote VARCHAR,  -- The quote, as found.
+    quotes_not_found INTEGER,  -- Quotes that stand nowhere in the file that they name.
+    model VARCHAR,  -- Model that answered.
+    prompt_sha256 VARCHAR,  -- sha256 of what it was asked.
+    adjudication VARCHAR,  -- Class that a person put the item in; null where nobody did.
+    adjudicated_by VARCHAR,  -- Who did.
+    adjudication_reason VARCHAR,  -- Why.
+    stale BOOLEAN NOT NULL  -- True where a model was asked about other texts, or by another rubric.
+);
+
+-- One row per question about a build and person: their last answer to a flagged finding or an item of a rubric that was not taken back.
+CREATE TABLE decisions (
+    build VARCHAR NOT NULL,  -- Slug of the source.
+    position INTEGER NOT NULL,  -- 0-based place among the decisions about the build.
+    kind VARCHAR NOT NULL,  -- finding or rubric.
+    variant VARCHAR NOT NULL,  -- Variant that the question is about.
+    subject VARCHAR NOT NULL,  -- Id of the finding, or name of the rubric's item.
+    answer VARCHAR NOT NULL,  -- yes, no, unknown, or the class of adjudication.
+    adjudication VARCHAR,  -- source_idiosyncrasy, packaging_artifact, controlled_repair or reject; null for a label.
+    reason VARCHAR NOT NULL,  -- Why; empty where nobody said.
+    reviewer VARCHAR NOT NULL,  -- Who decided; may be a pseudonym.
+    decided_at TIMESTAMP,  -- When, UTC.
+    blind BOOLEAN NOT NULL,  -- Whether what the gate or the judge said was withheld.
+    stale BOOLEAN NOT NULL  -- True when what was decided is no longer what is asked.
 );
 
 -- What the logs say. Rows point into the raw files by line; no message bodies are kept.
@@ -240,6 +349,21 @@ CREATE TABLE trajectories (
     offered_known BOOLEAN NOT NULL,  -- Whether the log says which skills were shown to the model.
     units INTEGER,  -- Knowledge units that stand in the offered variant; null without a knowledge map.
     shown_bytes BIGINT  -- Bytes of skill text shown, repeats included; null when it was not determined.
+);
+
+-- One row per trial and kind of text that its agent should not have seen: what was looked for in what it was shown. No row where nobody wrote down what to look for.
+CREATE TABLE leak_searches (
+    trajectory VARCHAR NOT NULL,  -- Name of the trial.
+    kind VARCHAR NOT NULL,  -- skill (in an arm without one), layout (peculiar to another layout), verifier or solution.
+    searched INTEGER NOT NULL,  -- Fingerprints that were looked for; 0 where the text is too short to be known again.
+    found INTEGER NOT NULL,  -- Those of them that the agent was shown.
+    contaminated BOOLEAN NOT NULL,  -- Whether they are enough to prove it.
+    sources VARCHAR[] NOT NULL,  -- Files that they are of, the one with the most first.
+    agent VARCHAR,  -- Agent that was shown the first of them.
+    step INTEGER,  -- Its step; 0 before the first.
+    excerpt VARCHAR NOT NULL,  -- The words of the first of them and what followed, normalised.
+    null_searched INTEGER,  -- Fingerprints of another task's text of the kind; null where no other task has any of its own.
+    null_found INTEGER  -- Those of them that the agent was shown: what is found by chance.
 );
 
 -- One row per step of an agent.
@@ -368,11 +492,88 @@ CREATE TABLE verdicts (
     note VARCHAR NOT NULL  -- Free text.
 );
 
+-- One row per place of a call in a judged run, after the first use, of which the log tells what came of it.
+CREATE TABLE effects (
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    agent VARCHAR NOT NULL,  -- "main" or the sub-agent's id.
+    step INTEGER NOT NULL,  -- Step of the call.
+    line INTEGER NOT NULL,  -- Raw line of the call.
+    effect VARCHAR NOT NULL,  -- failed, error_gone (a command that had failed before works again after it), wrote or worked.
+    effect_step INTEGER NOT NULL,  -- Step that shows it.
+    quote VARCHAR  -- The line that shows it, or the path of the file that was written.
+);
+
+-- How an event is known again: a label that a person gave holds as long as this is the same.
+CREATE MACRO event_digest(event, file, line, agent, step, skill, resource, kind) AS
+    sha256(to_json([event, file, CAST(line AS VARCHAR), agent, CAST(step AS VARCHAR), skill, resource, kind]));
+
+-- One row per event and person: their last answer to whether it was taken up that was not taken back.
+CREATE TABLE labels (
+    event VARCHAR NOT NULL,  -- Id of the event.
+    reviewer VARCHAR NOT NULL,  -- Who decided; may be a pseudonym.
+    label VARCHAR NOT NULL,  -- yes, no or unknown.
+    reason VARCHAR NOT NULL,  -- Why; empty where nobody said.
+    labelled_at TIMESTAMP,  -- When, UTC.
+    blind BOOLEAN NOT NULL,  -- Whether what the judges said was withheld.
+    seen VARCHAR NOT NULL  -- Digest of the event as the person saw it.
+);
+
+-- One row per label of a person whose event is still the one that they saw: beside `verdicts`, what judges are measured by.
+CREATE VIEW current_labels AS
+SELECT
+    l.event AS event,  -- Id of the event.
+    e.trajectory AS trajectory,  -- Key of the trajectory.
+    coalesce(t.trial, t.trajectory) AS trial,  -- Trial, or the key of the run in observed mode.
+    l.reviewer AS reviewer,  -- Who decided; may be a pseudonym.
+    l.label AS label,  -- yes, no or unknown.
+    l.reason AS reason,  -- Why; empty where nobody said.
+    l.labelled_at AS labelled_at,  -- When, UTC.
+    l.blind AS blind  -- Whether what the judges said was withheld.
+FROM labels AS l
+JOIN events AS e
+    ON e.event = l.event
+    AND event_digest(e.event, e.file, e.line, e.agent, e.step, e.skill, e.resource, e.kind) = l.seen
+JOIN trajectories AS t ON t.trajectory = e.trajectory;
+
+-- One row per use that people are asked to label, drawn at random with a known chance.
+CREATE TABLE label_sample (
+    event VARCHAR NOT NULL,  -- Id of the event.
+    position INTEGER NOT NULL,  -- 0-based place in the order in which to ask.
+    condition VARCHAR NOT NULL,  -- Condition of its trial; with the answer it is what divided the uses.
+    answer VARCHAR NOT NULL,  -- What the judge had said of it: yes, no, not_seen_again, unknown or not_judged.
+    probability DOUBLE NOT NULL  -- Chance that a use of this condition and answer had to be drawn.
+);
+
+-- One row per event, judge and further asking of its model: in other words, once more, or by another question.
+CREATE TABLE repeated_verdicts (
+    event VARCHAR NOT NULL,  -- Id of the event.
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge whose model was asked.
+    probe VARCHAR NOT NULL,  -- repeat: the same question; order: the accesses in another order; length: padded.
+    repeat INTEGER NOT NULL,  -- Number of the asking; 0 is the one that the verdict rested on before.
+    label VARCHAR NOT NULL,  -- yes, no or unknown.
+    category VARCHAR NOT NULL,  -- Why.
+    model VARCHAR NOT NULL,  -- Model that was asked.
+    prompt_sha256 VARCHAR  -- Digest of the question.
+);
+
 -- One row per judge and run that it judged: what it need not judge again.
 CREATE TABLE judged (
     trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
     judge VARCHAR NOT NULL,  -- Name and version of the judge.
     input VARCHAR NOT NULL  -- Digest of the judge, its prompt and the files of the run.
+);
+
+-- One row per judge and run that a model was asked about: what that took.
+CREATE TABLE judge_calls (
+    trial VARCHAR NOT NULL,  -- Trial, or the key of the run in observed mode.
+    judge VARCHAR NOT NULL,  -- Name and version of the judge.
+    model VARCHAR NOT NULL,  -- Model that was asked.
+    asked INTEGER NOT NULL,  -- Events that it was asked about.
+    calls INTEGER NOT NULL,  -- Answers that it took, those that could not be used included.
+    input_tokens BIGINT,  -- Prompt tokens, those of a cache included; null where a server did not say.
+    output_tokens BIGINT,  -- Completion tokens; null where a server did not say.
+    cost_usd DOUBLE  -- What these answers cost when they were paid, US dollars; null for a model of unknown price.
 );
 
 -- Views that put the planned frame and foreign logs side by side.
@@ -387,11 +588,12 @@ SELECT
     coalesce(t.status, 'missing') AS status,  -- scored, timeout, unscored, error, missing or observed.
     t.reward AS reward,  -- Reward of the verifier; null when there is none.
     t.exception AS exception,  -- Class of the agent's end when it was not clean.
-    coalesce(t.reward IS NOT NULL OR t.status = 'timeout', false) AS settled,  -- Whether the outcome is final: a reward, or the time ran out.
+    coalesce(t.reward IS NOT NULL OR t.status = 'timeout' OR a.trial IS NOT NULL, false) AS settled,  -- Whether the outcome is final: a reward, the time ran out, or a person took it as final.
     r.trial IS NOT NULL AS readable  -- Whether a log of it could be read.
 FROM planned_trials AS p
 JOIN conditions AS c ON c.condition = p.condition
 LEFT JOIN trials AS t ON t.trial = p.trial
+LEFT JOIN acceptances AS a ON a.trial = t.trial
 LEFT JOIN (SELECT DISTINCT trial FROM trajectories) AS r ON r.trial = p.trial
 UNION ALL BY NAME
 SELECT
@@ -426,6 +628,14 @@ SELECT
 FROM events AS e
 JOIN trajectories AS t ON t.trajectory = e.trajectory
 WHERE e.counted AND NOT e.bundled;
+
+-- One row per file that the pages of a trial's variant told its agent to write: to write and use it is neither an edit nor a wrong path.
+CREATE VIEW announced_files AS
+SELECT
+    t.trial AS trial,  -- Name of the trial.
+    unnest(v.announced) AS path  -- Posix path inside the variant.
+FROM trials AS t
+JOIN variants AS v ON v.build = t.task AND v.variant = t.variant;
 
 -- Trials that do not belong to their arm.
 
@@ -469,7 +679,14 @@ JOIN variant_files AS f
     ON f.build = t.task
     AND f.variant <> t.variant
     AND f.path = regexp_extract(u.skill, '[^:]*$') || '/' || u.resource
+WHERE NOT EXISTS (SELECT 1 FROM announced_files AS a WHERE a.trial = t.trial AND a.path = f.path)
 GROUP BY t.trial
+UNION ALL
+SELECT
+    s.trajectory, s.kind || '_text_shown',
+    s.found || ' of ' || s.searched || ' fingerprints of ' || s.sources[1] || ' at step ' || s.step
+FROM leak_searches AS s
+WHERE s.contaminated
 UNION ALL
 SELECT
     t.trial, 'other_variant',
@@ -530,7 +747,9 @@ WITH contents AS (
     SELECT
         build,
         coalesce(string_agg(variant || ' ' || tree_digest, ' ' ORDER BY variant), build) AS content
-    FROM builds LEFT JOIN variants USING (build) GROUP BY build
+    FROM builds
+    LEFT JOIN (SELECT * FROM variants WHERE parent IS DISTINCT FROM 'given') USING (build)
+    GROUP BY build
 ),
 twins AS (SELECT build, content, count(*) OVER (PARTITION BY content) AS builds FROM contents),
 read AS (
@@ -572,6 +791,10 @@ CREATE MACRO wilson_high(part, whole) AS
     if(part / nullif(whole, 0) = 1, 1, wilson_end(part / nullif(whole, 0), 3.8414588206941285 / nullif(whole, 0), 1));
 
 -- Formulas that questions share.
+
+-- Shannon entropy in bits of answers that were given so many times each.
+CREATE MACRO entropy_of(times) AS
+    abs(list_sum(list_transform(times, lambda n: -(n / list_sum(times)) * log2(n / list_sum(times)))));
 
 -- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
 CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;

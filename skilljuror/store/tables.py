@@ -35,6 +35,10 @@ def _trajectory_field(name: str) -> Getter:
     return attrgetter(f"trajectory.{name}")
 
 
+def _sampled_field(name: str) -> Getter:
+    return lambda numbered: getattr(numbered[1], name)
+
+
 def _timestamp(take: Getter) -> Getter:
     return lambda record: epoch_microseconds(take(record))
 
@@ -44,6 +48,7 @@ TASKS = Table("tasks", (), take=itemgetter)
 TASK_ATTRIBUTES = Table("task_attributes", (), take=itemgetter)
 CONDITIONS = Table("conditions", (), take=itemgetter)
 PLANNED_TRIALS = Table("planned_trials", (), {"position": attrgetter("order")})
+EXCLUDED_TASKS = Table("excluded_tasks", (), {"task": attrgetter("name")})
 """Tables of the plan have no key: a plan replaces them whole."""
 
 TRIALS = Table(
@@ -56,12 +61,46 @@ TRIALS = Table(
     },
 )
 
+ATTEMPTS = Table(
+    "attempts",
+    (),
+    {
+        "attempt": itemgetter(0),
+        "started_at": lambda one: iso_microseconds(one[1].started_at),
+        "finished_at": lambda one: iso_microseconds(one[1].finished_at),
+    },
+    take=lambda name: lambda one: getattr(one[1], name),
+)
+"""Of pairs: the number of an attempt, and its record."""
+ACCEPTANCES = Table(
+    "acceptances",
+    (),
+    {
+        "accepted_by": attrgetter("by"),
+        "accepted_at": lambda record: iso_microseconds(record.at),
+    },
+)
+
 BUILDS = Table("builds", ("build",), take=itemgetter)
 VARIANTS = Table("variants", ("build",), take=itemgetter)
 VARIANT_FILES = Table("variant_files", ("build",), take=itemgetter)
 GATE_RESULTS = Table("gate_results", ("build",), take=itemgetter)
 FINDINGS = Table("findings", ("build",), take=itemgetter)
+GIVEN_SKILLS = Table("given_skills", ())
 WAIVERS = Table("waivers", ("build",), take=itemgetter)
+RUBRIC_ITEMS = Table("rubric_items", ("build",), take=itemgetter)
+DECISIONS = Table("decisions", ("build",), take=itemgetter)
+LABELS = Table(
+    "labels",
+    (),
+    {
+        "event": lambda one: one.item.partition(":")[2],
+        "reviewer": attrgetter("by"),
+        "label": attrgetter("answer"),
+        "labelled_at": lambda one: iso_microseconds(one.at),
+    },
+)
+"""Of decisions about events; a study's store of reviews replaces them whole."""
 
 SOURCES = Table("sources", ("path",))
 TRAJECTORIES = Table(
@@ -91,12 +130,17 @@ EVENTS = Table(
     ("trajectory",),
     {"counted": attrgetter("counts"), "lines": lambda event: line_ranges(event.lines)},
 )
+LEAK_SEARCHES = Table("leak_searches", ("trajectory",))
 EXPOSURE = Table("exposure", ("trajectory",), take=itemgetter)
 EXPOSURE_TOTALS = Table("exposure_totals", ("trajectory",), take=itemgetter)
 METRICS = Table("metrics", ("metric",), {"definition": itemgetter("line")}, take=itemgetter)
 MEASURES = Table("measures", ("trial",))
 VERDICTS = Table("verdicts", ("event", "judge"))
+EFFECTS = Table("effects", ("trial",))
+LABEL_SAMPLE = Table("label_sample", (), {"position": itemgetter(0)}, take=_sampled_field)
+REPEATED_VERDICTS = Table("repeated_verdicts", ("trial", "judge"))
 KEPT_RUNS = Table("kept_runs", ("trajectory",), take=itemgetter)
 SEEN = Table("seen", ("path",))
 GROUPS = Table("groups", ("digest",), take=itemgetter)
 JUDGED = Table("judged", ("trial", "judge"), take=itemgetter)
+JUDGE_CALLS = Table("judge_calls", ("trial", "judge"))

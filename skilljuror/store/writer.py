@@ -9,7 +9,7 @@ import duckdb
 
 from skilljuror.errors import StoreError
 from skilljuror.models.ingest import SeenFile, SourceRow, UnloggedTrial
-from skilljuror.models.measure import Verdict
+from skilljuror.models.measure import JudgeCalls, LocalEffect, RepeatedVerdict, Verdict
 from skilljuror.store import plans, tables
 from skilljuror.store.runs import RUN_TABLES, RunColumns, merge_batches, run_names
 from skilljuror.store.seen import SeenFiles
@@ -17,9 +17,11 @@ from skilljuror.store.tables import Columns, Table
 from skilljuror.store.values import without_misfits
 
 if TYPE_CHECKING:  # ingest of logs loads no pydantic
-    from skilljuror.models.build import BuildRecord
-    from skilljuror.models.gate import GateResult
+    from skilljuror.models.build import VariantManifest
+    from skilljuror.models.label_sample import SampledUse
+    from skilljuror.models.review import Acceptance, Decision, JudgedBuild
     from skilljuror.models.study import StudyPlan, TrialRecord
+    from skilljuror.models.task_attribute import JudgedAttribute
 
 _RUNS = """
 SELECT trajectory, source FROM trajectories UNION ALL SELECT trial, source FROM unlogged_trials
@@ -50,18 +52,37 @@ class Store:
                 self._delete_all(table.name)
                 self._insert_records(table, records)
 
-    def put_builds(self, builds: "Sequence[tuple[BuildRecord, Sequence[GateResult]]]") -> None:
-        """Builds with the answers of their gates; each replaces what was there under its name."""
-        if not builds:
+    def put_attributes(self, plan: "StudyPlan", judged: "Iterable[JudgedAttribute]") -> None:
+        """Replace the attributes of the tasks, those that a model judged among them."""
+        with self.transaction():
+            self._delete_all(tables.TASK_ATTRIBUTES.name)
+            self._insert_records(tables.TASK_ATTRIBUTES, list(plans.attribute_rows(plan, judged)))
+
+    def put_builds(
+        self,
+        builds: "Sequence[JudgedBuild]",
+        given: "Iterable[tuple[str, VariantManifest]]" = (),
+    ) -> None:
+        """Builds with the answers of gates and people, and beside them Skills that a task is given as
+        they are; each build replaces what was there under its name."""
+        beside = list(given)
+        if not builds and not beside:
             return
-        names = [build.name for build, _ in builds]
+        names = [build.record.name for build in builds]
         if len(set(names)) < len(names):
             double = sorted({name for name in names if names.count(name) > 1})
             raise StoreError(f"two builds share the name {double[0]!r}: give each its own name")
         with self.transaction():
-            for table, records in plans.build_rows(builds):
+            names = sorted({*names, *(task for task, _ in beside)})
+            for table, records in plans.build_rows(builds, beside):
                 self._delete_matching(table, {"build": names})
                 self._insert_records(table, records)
+
+    def put_given(self, rows: Iterable[Any]) -> None:
+        """Replace what is told of all Skills that conditions offer as they are."""
+        with self.transaction():
+            self._delete_all(tables.GIVEN_SKILLS.name)
+            self._insert_records(tables.GIVEN_SKILLS, list(rows))
 
     def builds(self) -> set[str]:
         """Names of the builds that are held."""
@@ -71,10 +92,12 @@ class Store:
         """Take previews and quotes out of all rows, and out of the file."""
         with self.transaction():
             self._connection.execute("UPDATE steps SET preview = ''")
+            self._connection.execute("UPDATE leak_searches SET excerpt = ''")
             self._connection.execute("UPDATE events SET quote = '', note = ''")
             self._connection.execute(
                 "UPDATE verdicts SET source_quote = NULL, action_quote = NULL, note = ''"
             )
+            self._connection.execute("UPDATE effects SET quote = NULL")
         self._connection.execute("CHECKPOINT")
 
     def trials(self) -> set[str]:
@@ -95,6 +118,23 @@ class Store:
         """Finished trials."""
         self._put(tables.TRIALS, _last_per_key(trials, "trial"))
 
+    def put_attempts(
+        self,
+        attempts: "Sequence[tuple[int, TrialRecord]]",
+        acceptances: "Sequence[Acceptance]" = (),
+    ) -> None:
+        """Replace all earlier attempts, each with its number, and what people took as final."""
+        with self.transaction():
+            for table, records in ((tables.ATTEMPTS, attempts), (tables.ACCEPTANCES, acceptances)):
+                self._delete_all(table.name)
+                self._insert_records(table, records)
+
+    def put_labels(self, labels: "Sequence[Decision]") -> None:
+        """Replace all labels of people."""
+        with self.transaction():
+            self._delete_all(tables.LABELS.name)
+            self._insert_records(tables.LABELS, labels)
+
     def put_sources(self, sources: Sequence[SourceRow]) -> None:
         """What ingest looked at."""
         self._put(tables.SOURCES, _last_per_key(sources, "path"))
@@ -110,10 +150,6 @@ class Store:
         with self.transaction():
             self._replace(tables.METRICS, definitions)
 
-    def put_verdicts(self, verdicts: Sequence[Verdict]) -> None:
-        """Answers of judges."""
-        self._put(tables.VERDICTS, _last_per_key(verdicts, "event", "judge"))
-
     def judged(self, judge: str) -> dict[str, str]:
         """Trial or foreign run -> digest of what the judge judged of it."""
         sql = "SELECT trial, input FROM judged WHERE judge = $judge"
@@ -127,6 +163,47 @@ class Store:
             {"judge": judge, "names": list(names)},
         ).fetchall()
         return {(label, category): count for label, category, count in rows}
+
+    def put_label_sample(self, uses: "Sequence[SampledUse]") -> None:
+        """Replace the uses that people are asked to label, in order."""
+        with self.transaction():
+            self._delete_all(tables.LABEL_SAMPLE.name)
+            self._insert_records(tables.LABEL_SAMPLE, list(enumerate(uses)))
+
+    def put_repeated(
+        self, judge: str, names: Sequence[str], answers: Sequence[RepeatedVerdict]
+    ) -> None:
+        """What further askings of a judge's model gave for some trials or foreign runs, in place of what
+        they gave before."""
+        with self.transaction():
+            keys = {"trial": list(names), "judge": [judge] * len(names)}
+            self._delete_matching(tables.REPEATED_VERDICTS, keys)
+            self._insert_records(tables.REPEATED_VERDICTS, answers)
+
+    def verdicts(self, judge: str, names: Sequence[str]) -> list[Verdict]:
+        """All that a judge says of some trials or foreign runs."""
+        answer = self._connection.execute(
+            "SELECT * FROM verdicts"
+            " WHERE judge = $judge AND trial IN (SELECT unnest($names::VARCHAR[])) ORDER BY event",
+            {"judge": judge, "names": list(names)},
+        )
+        columns = [column[0] for column in answer.description]
+        return [Verdict(**dict(zip(columns, row, strict=True))) for row in answer.fetchall()]
+
+    def put_effects(self, names: Sequence[str], effects: Sequence[LocalEffect]) -> None:
+        """What came of the calls of some trials or foreign runs, in place of what was held."""
+        with self.transaction():
+            self._delete_matching(tables.EFFECTS, {"trial": list(names)})
+            self._insert_records(tables.EFFECTS, effects)
+
+    def put_judge_calls(
+        self, judge: str, names: Sequence[str], calls: Sequence[JudgeCalls]
+    ) -> None:
+        """What it took to ask a model about some trials or foreign runs, in place of what it took before."""
+        with self.transaction():
+            keys = {"trial": list(names), "judge": [judge] * len(names)}
+            self._delete_matching(tables.JUDGE_CALLS, keys)
+            self._insert_records(tables.JUDGE_CALLS, calls)
 
     def put_judged(
         self, judge: str, names: Mapping[str, str | None], verdicts: Sequence[Verdict]
@@ -289,6 +366,8 @@ def _tables_about_runs(runs: Sequence[str]) -> Iterator[tuple[Table, str, Sequen
     yield tables.UNLOGGED_TRIALS, "trial", runs
     yield tables.VERDICTS, "trial", runs
     yield tables.JUDGED, "trial", runs
+    yield tables.REPEATED_VERDICTS, "trial", runs
+    yield tables.JUDGE_CALLS, "trial", runs
     yield tables.KEPT_RUNS, "trajectory", runs
 
 

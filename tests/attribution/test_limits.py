@@ -15,6 +15,7 @@ def accesses(command):
     return command_accesses(list(commands), "/h")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
@@ -29,6 +30,7 @@ def test_a_command_of_one_thing_over_and_over_is_read_soon(unit):
     assert found[0].path == "/s/SKILL.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [

@@ -83,6 +83,7 @@ def start(tmp_path):
             one.stop(signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_the_demo_and_leaves_whole_records(tmp_path, start):
     study = tmp_path / "out" / "demo"
     started = start("demo")

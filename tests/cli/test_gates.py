@@ -31,6 +31,7 @@ def test_unmeasured_builds_have_no_rows_and_a_word_on_how_to_get_some(place):
     assert call("query", "my builds", "SELECT 1 WHERE false", cwd=place).stderr == ""
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_told_and_kept_on_demand_alone(place):
     told = call("assay", "my builds", "--sites", 1, cwd=place)
     assert told.returncode == 0, told.stderr

@@ -30,6 +30,16 @@ def test_the_name_of_the_file_says_what_is_written(place):
         assert (place / name).read_bytes().startswith(begin)
 
 
+@pytest.mark.parametrize("name", ["kept.csv", "kept.json", "kept.parquet"])
+def test_an_answer_that_finds_no_room_leaves_the_file_that_was_there(place, name):
+    (place / name).write_text("earlier")
+    sql = "SELECT range, md5(range::VARCHAR) AS text FROM range(9000)"
+    done = ask(place, sql, "--out", name, under=["prlimit", "--fsize=40000"])
+    assert "make room" in complaint(done)
+    assert (place / name).read_text() == "earlier"
+    assert not list(place.glob(f".{name}.new.*"))
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

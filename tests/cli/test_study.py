@@ -1,6 +1,7 @@
 """`run`, `ingest` and `show`: what they say when things are not as they should be."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,27 @@ def done(tmp_path_factory):
 def test_a_run_without_a_sandbox_says_so_and_what_comes_next(done):
     assert "note: isolation none: agents and verifiers ran as plain processes" in done[1]
     assert done[1].splitlines()[-1] == "next: skilljuror ingest --study 'my out'"
+
+
+def test_a_run_tells_rewards_by_task_and_warns_where_they_are_all_alike(done):
+    place, said = done
+    assert re.search(r"^ redact-lines +2 +0.2: 2", said, re.MULTILINE)
+    assert "warning: all 2 trials with a reward have reward" in said
+    assert "is the verifier right? skilljuror check study.yaml" in said
+    again = call("run", "study.yaml", "--out", "my out", "--unblind", cwd=place).stdout
+    assert re.search(r"^ redact-lines +bare +2", again, re.MULTILINE)
+
+
+def test_show_tells_what_the_verifier_printed(done):
+    place, _ = done
+    output = place / "my out/trials/redact-lines__bare__1/raw/verifier/test-stdout.txt"
+    output.write_text("".join(f"line {number}\n" for number in range(90)) + "wrong \x1b[2J total\n")
+    shown = call("show", "my out", "redact-lines__bare__1", cwd=place).stdout
+    assert "[verifier] …" in shown
+    assert shown.rstrip().endswith(r"wrong \x1b[2J total")
+    assert "line 12" not in shown
+    full = call("show", "my out", "redact-lines__bare__1", "--full", cwd=place).stdout
+    assert "line 12" in full
 
 
 def test_a_unique_beginning_names_a_trial(done):

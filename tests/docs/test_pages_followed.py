@@ -5,6 +5,8 @@ import pytest
 from tests.support.doc_pages import fenced_blocks, follow_page
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGES = [
     page
     for page in sorted((ROOT / "docs").glob("*.md"))

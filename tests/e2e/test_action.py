@@ -96,10 +96,25 @@ def test_a_changed_number_waits_for_a_person_and_fails_where_asked(repository):
 
 def test_what_is_untouched_or_new_is_not_judged(repository):
     write_skill(repository / "skills" / "new")
+    write_skill(repository / "::error::forged")
     commit(repository)
     status, printed, summary = run_action(repository)
     assert (status, summary) == (0, "")
-    assert printed == "skills/new is new: nothing to compare it with\n"
+    assert printed == (
+        "New, with nothing to compare it with: ::error::forged\n"
+        "New, with nothing to compare it with: skills/new\n"
+    )
+
+
+def test_a_removed_skill_is_said_and_a_moved_one_is_none(repository):
+    git(repository, "mv", "skills/csv-report", "skills/csv")
+    git(repository, "rm", "-rq", "skills/with blank")
+    git(repository, "commit", "-qm", "second")
+    status, printed, summary = run_action(repository)
+    assert status == 0, printed
+    (said,) = (line for line in printed.splitlines() if "removed" in line)
+    assert said == "::warning title=A Skill was removed::skills/with\\ blank"
+    assert summary.startswith("### skills/with\\ blank: removed\n")
 
 
 def test_a_skill_at_the_top_of_the_repository_is_judged(tmp_path):

@@ -138,6 +138,7 @@ def test_query_formats_agree(study):
     assert (study.parent / "o.parquet").read_bytes()[:4] == b"PAR1"
 
 
+@pytest.mark.slow
 def test_database_is_disposable(study):
     """Delete it, ingest and judge again: the same rows."""
     names = ("outcomes", "process", "uptake", "timing")

@@ -33,5 +33,6 @@ def test_wheel_runs_the_demo_in_an_empty_environment(tmp_path):
     summary = json.loads(run(command, "demo", "--out", "study", "--json", cwd=tmp_path))
     assert summary["trials"] > 0
     assert Path(tmp_path, summary["report"]).is_file()
+    assert Path(summary["real_study"]).is_file()
     where = run(python, "-c", "import skilljuror; print(skilljuror.__file__)", cwd=tmp_path)
     assert str(ROOT) not in where

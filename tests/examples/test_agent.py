@@ -43,6 +43,7 @@ def edited(skills, target, edit):
     return target
 
 
+@pytest.mark.slow
 @both
 @facts
 def test_a_changed_number_is_used_as_changed(

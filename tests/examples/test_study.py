@@ -1,6 +1,8 @@
 from pathlib import Path
 
-from skilljuror.models.study import NO_SKILL
+import yaml
+
+from skilljuror.models.study import NO_SKILL, StudyConfig
 from tests.support.example_trials import TASKS
 from tests.support.places import EXAMPLES
 
@@ -19,6 +21,18 @@ def test_three_arms_in_five_trials_contrast_pd_with_baseline(study):
 
 def test_it_runs_without_a_model_or_a_container(study):
     assert (study.harness.name, study.agent.name, study.agent.model) == ("local", "scripted", None)
+
+
+def test_the_study_of_a_real_agent_is_the_same_but_for_who_acts(study):
+    text = (EXAMPLES / "codex.yaml").read_text(encoding="utf-8")
+    real = StudyConfig.model_validate(yaml.safe_load(text))
+    assert (real.agent.name, real.trials_per_cell) == ("codex", 1)
+    assert "24 trials" in text
+    assert len(real.tasks) * len(real.conditions) * real.trials_per_cell == 24
+    same = {"name": study.name, "agent": study.agent, "trials_per_cell": study.trials_per_cell}
+    seconds = {"timeout_sec": study.harness.timeout_sec}
+    same["harness"] = real.harness.model_copy(update=seconds)
+    assert real.model_copy(update=same) == study
 
 
 def test_every_task_is_described_for_a_reader():

@@ -7,14 +7,21 @@ from skilljuror.files import sha256
 from skilljuror.harnesses import HARNESSES
 from skilljuror.models.study import TrialRecord
 from skilljuror.registry import resolve
+from tests.support.harbor_venv import HARBOR, needs_harbor
 from tests.support.harness_tasks import make_job, make_task, make_variant
 
-pytestmark = pytest.mark.parametrize("name", sorted(HARNESSES))
+REAL = {"harbor": {"program": str(HARBOR)}}
+"""Options of those that drive a program which the tests bring."""
+MARKS = {"harbor": (needs_harbor, pytest.mark.slow)}
+
+pytestmark = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=MARKS.get(name, ())) for name in sorted(HARNESSES)]
+)
 
 
 @pytest.fixture
 def harness(name):
-    made = resolve(HARNESSES, name, "harness")({})
+    made = resolve(HARNESSES, name, "harness")(REAL.get(name, {}))
     made.prepare()
     return made
 

@@ -47,6 +47,7 @@ def test_a_redirection_of_nothing_is_read(text):
     accesses(f"cat /s/SKILL.md\n{text}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["*** Update File: a\nexport ", "x=(99999999999999999999", ")-n 9999999999", "case case x\n", "x=(a=case "],
@@ -66,6 +67,17 @@ def test_a_call_that_names_very_many_files_is_cut_and_says_so():
         f"line 2: of the files that the call names, the first {MOST_ACCESSES} are followed",
     )
     assert attribute(run_of(ran(f"cat {BUNDLE}/SKILL.md", "x")), None).warnings == ()
+
+
+def test_a_shell_text_of_which_the_end_is_not_read_says_so():
+    """Valid shell, of more commands than are parsed; the last one opens a resource."""
+    last = f"cat {BUNDLE}/SKILL.md"
+    warnings = [
+        attribute(run_of(ran("echo kiln\n" * count + last, "x")), None).warnings
+        for count in (20, 6000)
+    ]
+    told = "line 2: the shell text of the call is too long; its end was not read"
+    assert [told in some for some in warnings] == [False, True]
 
 
 def test_an_id_that_all_calls_share_tells_no_event_from_another():

@@ -74,6 +74,7 @@ def test_a_limit_of_the_machine_is_no_fault(raised, tmp_path):
     assert "nested" in line or "memory" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
 def test_any_encoding_of_the_terminal(encoding, tmp_path):
     """The names are Chinese, a smiley beyond 16 bits, and bytes that are no text at all."""
@@ -103,6 +104,7 @@ FULL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kilobytes", "named"), FULL.values(), ids=FULL.keys())
 def test_a_full_disk_loses_nothing(kilobytes, named, tmp_path):
     """What is told names the file that found no room, and the same command goes on with room."""

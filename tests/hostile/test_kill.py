@@ -1,6 +1,7 @@
 """A kill -9 at a random moment of any command loses nothing: the same command again gives what an
 uninterrupted one gives, and nothing is left lying about."""
 
+import json
 import os
 import random
 import shutil
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +17,12 @@ import typer.main
 import yaml
 
 from skilljuror.cli.app import app
+from skilljuror.files import StudyFolder, digest_tree, read_record, sha256
+from skilljuror.models.study import StudyPlan, TrialRecord
+from tests.support.harness_tasks import ISOLATIONS
 from tests.support.ingested import tables
 from tests.support.places import EXAMPLES, ROOT
-from tests.support.small_studies import until
+from tests.support.small_studies import make_study, start, until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -25,6 +30,11 @@ KILLS = 3
 """Kills of one command, each at a random moment of its run."""
 COMMANDS = {
     "run": "run study.yaml --out study --jobs 2",
+    "init": "init --task tasks/redact-lines --skill skills/log-triage --out new.yaml",
+    "plan": "plan study.yaml --from study",
+    "check": "check study.yaml --jobs 2",
+    "accept": "accept study {trial} --reason done",
+    "adopt": "adopt {trajectories}/harbor-trial --map map.yaml --out adopted",
     "ingest": "ingest --study study",
     "ingest logs": "ingest {trajectories} --study mine",
     "judge": "judge study",
@@ -34,6 +44,9 @@ COMMANDS = {
     "show": "show study {trial}",
     "build": "build {skill} --out build",
     "verify": "verify study/variants/{task}",
+    "waive": "waive study/variants/{task}",
+    "review": "review study --list",
+    "rubric": "rubric study/variants/{task}",
     "diff": "diff study/variants/{task}",
     "audit": "audit study/variants/{task}/variants/baseline study/variants/{task}/variants/pd --kind pd",
     "assay": "assay study --keep",
@@ -65,13 +78,25 @@ def stages(tmp_path_factory):
     study = yaml.safe_load((folder / "study.yaml").read_text())
     study |= {"tasks": study["tasks"][:2], "trials_per_cell": 1}
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
+    (folder / "map.yaml").write_text(
+        'name: a\nagent: codex\nconditions: [{name: all, trials: "*"}]\n'
+    )
     made: dict[tuple[str, ...], Path] = {(): folder}
     for done in (("run",), ("run", "ingest"), ("run", "ingest", "judge")):
         made[done] = folder.parent / done[-1]
         shutil.copytree(made[done[:-1]], made[done], symlinks=True)
         finished = _finished(COMMANDS[done[-1]], made[done])
         assert finished.returncode == 0, finished.stderr
+        if done == ("run",):
+            _lose_reward(made[done])
     return made
+
+
+def _lose_reward(folder: Path) -> None:
+    """The last trial's verifier gave no answer, so that somebody may accept that."""
+    record = max((folder / "study" / "trials").iterdir()) / "trial.json"
+    fields: dict[str, object] = {"status": "unscored", "reward": None, "rewards": {}}
+    record.write_text(json.dumps(json.loads(record.read_text()) | fields))
 
 
 def _words(template: str, folder: Path) -> list[str]:
@@ -127,7 +152,7 @@ def _state(folder: Path, timed: bool) -> dict[str, object]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     stage = stages[BEFORE.get(name, ("run", "ingest", "judge"))]
-    timed = name in {"run", "demo"}
+    timed = name in {"run", "demo", "accept"}
     chance = random.Random(name)
     folder = tmp_path / "at"
 
@@ -139,15 +164,68 @@ def test_the_same_again_is_as_if_nothing_had_happened(name, stages, tmp_path):
     begun = time.monotonic()
     whole = _finished(COMMANDS[name], folder)
     seconds = time.monotonic() - begun
-    assert whole.returncode == 0, whole.stderr
+    ended = 3 if name == "rubric" else 0  # nobody has answered its items yet
+    assert whole.returncode == ended, whole.stderr
     expected = _state(folder, timed)
     killed = 0
     for _ in range(1 if name == "demo" else KILLS):
         start_over()
         killed += _kill(COMMANDS[name], folder, chance.uniform(0.1, 0.6) * seconds)
         again = _finished(COMMANDS[name], folder)
-        assert again.returncode == 0, again.stderr
+        assert again.returncode == ended, again.stderr
         if name not in RESUMED:
             assert again.stdout == whole.stdout
         assert _state(folder, timed) == expected
     assert killed
+
+
+TRIALS = 15
+"""Trials of each of two arms."""
+MOMENTS = 10
+"""Kills of the one run that they are."""
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_run_of_thirty_trials_is_killed_ten_times(tmp_path, isolation):
+    """No trial is lost, none is run twice, and all ran under one plan, substrate and variant."""
+    study = make_study(
+        tmp_path, script="sleep 0.4; echo done > out.txt", trials=TRIALS,
+        variants={"a": None, "b": "baseline"}, harness={"options": {"isolation": isolation}},
+    )  # fmt: skip
+    out, seen, plans = tmp_path / "out", dict[str, int](), set[str]()
+    moments = random.Random(30)
+    for _ in range(MOMENTS):
+        run = start(study, out)
+        until(partial(_has_more_than, out, len(seen)))
+        time.sleep(moments.uniform(0, 0.3))
+        run.kill()
+        run.communicate()
+        assert run.returncode == -signal.SIGKILL
+        now = _finished_trials(out)
+        assert seen.items() <= now.items()
+        seen = now
+        plans.add(sha256((out / "plan.json").read_bytes()))
+    said, errors = start(study, out).communicate(timeout=120)
+    assert (said.split(), errors) == (["30", "False"], "")
+    assert seen.items() <= _finished_trials(out).items()
+    plan = read_record(StudyPlan, out / "plan.json")
+    records = [
+        read_record(TrialRecord, StudyFolder(out).trial_record(name))
+        for name in _finished_trials(out)
+    ]
+    assert sorted(record.trial for record in records) == sorted(one.trial for one in plan.trials)
+    assert plans == {sha256((out / "plan.json").read_bytes())}
+    assert {record.config_digest for record in records} == {plan.config_digest}
+    assert {record.substrate_digest for record in records} == {plan.tasks[0].substrate_digest}
+    offered = {record.variant_digest for record in records if record.variant}
+    assert offered == {digest_tree(StudyFolder(out).variant("tea", "baseline"))}
+
+
+def _has_more_than(out: Path, count: int) -> bool:
+    return len(_finished_trials(out)) > count
+
+
+def _finished_trials(out: Path) -> dict[str, int]:
+    """Trial -> inode of its record: a trial that ran again has another one."""
+    folder = StudyFolder(out)
+    return {name: folder.trial_record(name).stat().st_ino for name in folder.finished_trials()}

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from skilljuror import open_study
 from tests.support.cli_process import call, complaint
 from tests.support.small_studies import run_example
 
@@ -46,21 +47,21 @@ LIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lie", "told"), LIES.values(), ids=LIES.keys())
 def test_a_record_that_lies_is_refused_and_the_rest_is_read(lie, told, study):
     path = change(study, **lie)
     done = call("ingest", "--study", study)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "2 trajectories" in done.stdout
-    (row,) = json.loads(call("query", study, ERRORS, "--json").stdout)
+    read = open_study(study)
+    (row,) = read.query(ERRORS).to_dict("records")
     assert row["path"] == str(path)
     assert told in row["reason"]
     assert f"error: {path}: " in done.stdout
-    kept = "SELECT trial FROM trials ORDER BY trial"
-    assert json.loads(call("query", study, kept, "--json").stdout) == [
-        {"trial": "alert-rules__baseline__1"}, {"trial": "alert-rules__no_skill__1"},
-    ]  # fmt: skip
-    assert "inf" not in call("query", study, "outcomes", "--format", "csv").stdout
+    kept = list(read.query("SELECT trial FROM trials ORDER BY trial")["trial"])
+    assert kept == ["alert-rules__baseline__1", "alert-rules__no_skill__1"]
+    assert "inf" not in read.query("outcomes").to_csv()
 
 
 def test_a_trial_that_the_plan_does_not_name(study):
@@ -73,13 +74,12 @@ def test_a_trial_that_the_plan_does_not_name(study):
     assert done.returncode == 1
     assert "3 trajectories" in done.stdout
     assert f"the plan names no trial '{extra.name}'" in done.stdout
-    assert len(json.loads(call("query", study, "trials", "--json").stdout)) == 3
+    assert len(open_study(study).trials()) == 3
 
 
 def test_a_lie_takes_the_place_of_what_the_record_said(study):
     assert call("ingest", "--study", study).returncode == 0
     change(study, reward="1e999")
     assert call("ingest", "--study", study).returncode == 1
-    (row,) = json.loads(call("query", study, "SELECT count(*) AS n FROM trials", "--json").stdout)
-    assert row["n"] == 2
+    assert len(open_study(study).query("SELECT trial FROM trials")) == 2
     assert "reward" in complaint(call("show", study, ONE))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from skilljuror import open_study
 from skilljuror.files import path_of, path_text
 from tests.support.cli_process import SKILL, call, complaint
 from tests.support.places import ROOT
@@ -43,6 +44,7 @@ def logs(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_a_study_and_logs_with_such_names(logs, tmp_path):
     """Everything that finds the logs again finds them, and a second ingest changes nothing."""
     study = tmp_path / f"study-{ODD}"
@@ -73,9 +75,10 @@ def test_a_study_and_logs_with_such_names(logs, tmp_path):
 
 
 def rows(study, sql):
-    return json.loads(call("query", study, sql, "--json").stdout)
+    return open_study(study).query(sql).to_dict("records")
 
 
+@pytest.mark.slow
 def test_a_study_with_trials_in_such_a_folder(tmp_path):
     base = tmp_path / ODD
     base.mkdir()

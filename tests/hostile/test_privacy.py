@@ -3,6 +3,8 @@
 import json
 import shutil
 
+import pytest
+
 from skilljuror.queries.run import run
 from tests.support.cli_process import call
 from tests.support.ingested import CALL, READ
@@ -17,6 +19,7 @@ def texts(study):
     return {text for (text,) in run(study / "study.duckdb", TEXTS).rows}
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_and_nothing_is_shown(tmp_path):
     study = tmp_path / "s"
     assert call("ingest", READ, CALL, "--study", study).returncode == 0

@@ -9,14 +9,20 @@ import pytest
 from skilljuror.errors import ModelError
 from skilljuror.llm import ModelChoice, ModelClient
 from skilljuror.redaction import redact
+from tests.support.cli_process import call
+from tests.support.harness_tasks import ISOLATIONS
 from tests.support.loopback import model_server
+from tests.support.small_studies import PROGRAMS, make_study
 
 KEY = "sk-proj-0123456789abcdef"
 OTHER = "hf_zyxwvutsrqponm"
 ASK = [{"role": "user", "content": "yes or no?"}]
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
+    ),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +82,49 @@ def test_an_error_line_of_any_command(form):
 
 def test_words_are_no_secrets():
     assert redact("yes, they say no") == "yes, they say no"
+
+
+PLANTED = "tea-key-0123456789/+abcdef" * 4
+SPILL = (
+    'echo "$TEA_API_KEY"; echo "$TEA_API_KEY" >&2; echo "$TEA_API_KEY" > "$2/log.txt"; env > "$2/env.txt";'
+    ' echo done > out.txt; echo "$TEA_API_KEY" > told.txt'
+)
+VERIFIER = """env > "$LOGS_DIR/verifier/env.txt"
+cat "$APP_DIR/told.txt" >&2
+cat "$APP_DIR/told.txt" > "$LOGS_DIR/verifier/reward.txt"
+"""
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_a_key_of_an_agent_is_in_nothing_that_a_trial_leaves(tmp_path, monkeypatch, isolation):
+    monkeypatch.setenv("TEA_API_KEY", PLANTED)
+    study = make_study(
+        tmp_path, script=SPILL, trials=1, variants={"a": None},
+        agent={"name": f"{PROGRAMS}:talkative", "options": {"script": SPILL}},
+        harness={"options": {"isolation": isolation}},
+    )  # fmt: skip
+    (tmp_path / "tea" / "tests" / "test.sh").write_text(VERIFIER)
+    out = tmp_path / "out"
+    said = ""
+    for words in (("run", study, "--out", out), ("ingest", "--study", out), ("report", out)):
+        done = call(*words)
+        assert done.returncode == 0, done.stderr
+        said += done.stdout + done.stderr
+    files = [path for path in out.rglob("*") if path.is_file()]
+    raw = out / "trials/tea__a__1/raw"
+    assert (raw / "agent-stdout.txt").read_text() == "[redacted]\n"
+    assert "TEA_API_KEY=[redacted]" in (raw / "agent/env.txt").read_text()
+    assert "TEA_API_KEY" not in (raw / "verifier/env.txt").read_text()
+    assert [path for path in files if PLANTED[:26].encode() in path.read_bytes()] == []
+    assert PLANTED[:26] not in said
+
+
+def test_a_key_that_is_not_set_is_asked_for_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.delenv("TEA_API_KEY", raising=False)
+    study = make_study(
+        tmp_path, agent={"name": f"{PROGRAMS}:talkative", "options": {"script": "true"}}
+    )
+    done = call("run", study, "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "the environment variable TEA_API_KEY, which is not set; export it" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -10,6 +10,8 @@ from tests.support.hostile_machines import locked, ordinary_user
 from tests.support.places import ROOT
 from tests.support.small_studies import run_example
 
+pytestmark = pytest.mark.slow
+
 LOG = next((ROOT / "trajectories" / "codex-rollout").rglob("*.jsonl"))
 ERRORS = "SELECT path, reason FROM sources WHERE status = 'error' ORDER BY path"
 
@@ -94,6 +96,7 @@ def study(tmp_path_factory):
     return run_example(tmp_path_factory.mktemp("study"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["raw", "raw/agent", "raw/agent/trajectory.json"])
 def test_a_log_of_a_study_that_nobody_may_read(place, study):
     user = ordinary_user(study.parent)

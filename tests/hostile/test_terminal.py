@@ -12,6 +12,7 @@ import pytest
 from skilljuror.cli.app import app
 from tests.support.claude_logs import assistant, tool_result, tool_use, user, write_lines
 from tests.support.cli_process import call, write_skill
+from tests.support.harbor_jobs import harbor_job
 from tests.support.small_studies import make_study
 from tests.support.terminals import at_terminal
 
@@ -25,7 +26,14 @@ SHOWN = r"a\x1b]0;owned\x07b\x1b[2Jc\x7fd\x9b31me\u202ef\u2066g\rh"
 
 COMMANDS = {
     "demo": [["demo", "--out", f"{NAME}.file"]],
-    "run": [["run", "made/study.yaml", "--out", f"ran{NAME}"], ["run", f"{NAME}.yaml"]],
+    "run": [["run", "made/study.yaml", "--out", f"ran{NAME}"], ["run", f"{NAME}.yaml"],
+        ["run", "made/study.yaml", "--dry-run", "--out", f"dry{NAME}"]],
+    "init": [["init", "--task", NAME, "--skill", "source"],
+        ["init", "--task", "made/tea", "--skill", "source", "--out", f"new{NAME}.yaml"]],
+    "plan": [["plan", f"{NAME}.yaml"], ["plan", "made/study.yaml", "--from", f"gone{NAME}"]],
+    "check": [["check", "lax/study.yaml"], ["check", f"{NAME}.yaml"]],
+    "accept": [["accept", f"ran{NAME}", NAME, "--reason", NAME]],
+    "adopt": [["adopt", f"jobs{NAME}", "--map", "map.yaml", "--out", f"adopted{NAME}"]],
     "ingest": [["ingest", f"logs{NAME}", f"gone{NAME}", "--study", f"mine{NAME}"]],
     "judge": [["judge", f"mine{NAME}"], ["judge", f"mine{NAME}", "--judge", NAME]],
     "build": [
@@ -38,6 +46,18 @@ COMMANDS = {
         ["audit", "source", "other", "--format", "markdown"],
         ["audit", "source", "other", "--format", "github"],
         ["audit", "source", "other", "--format", "sarif"],
+    ],
+    "waive": [
+        ["waive", f"built{NAME}"],
+        ["waive", f"built{NAME}", NAME, "--reason", NAME, "--by", NAME],
+    ],
+    "rubric": [["rubric", f"built{NAME}"]],
+    "review": [
+        ["review", f"mine{NAME}", "--list"],
+        ["review", f"mine{NAME}", "uptake:RUN#0"],
+        ["review", f"built{NAME}", NAME],
+        ["review", f"built{NAME}", "--decide", f"{NAME}=yes", "--reviewer", NAME],
+        ["review", f"built{NAME}", "--import", f"{NAME}.yaml"],
     ],
     "verify": [["verify", f"built{NAME}"]],
     "diff": [["diff", f"built{NAME}"], ["diff", f"built{NAME}", "--html", f"{NAME}.html"]],
@@ -62,7 +82,7 @@ COMMANDS = {
     "doctor": [["doctor"]],
 }  # fmt: skip
 """What is asked of every command; a command that is new needs words here."""
-QUIET = {"doctor", "verify"}
+QUIET = {"doctor", "verify", "waive"}
 """Commands that have nothing of a stranger's to say here."""
 
 
@@ -82,7 +102,14 @@ def place(tmp_path_factory):
         assistant(7, tool_use("t3", NAME, path=f"{skill}/references/{NAME}"), sessionId=NAME),
     )  # fmt: skip
     assert call("ingest", f"logs{NAME}", "--study", f"mine{NAME}", cwd=place).returncode == 0
+    assert call("judge", f"mine{NAME}", cwd=place).returncode == 0
     with duckdb.connect(str(place / f"mine{NAME}" / "study.duckdb")) as database:
+        database.execute(
+            "INSERT INTO study BY NAME (SELECT ? AS study, ? AS agent, ? AS harness, '0' AS config_digest,"
+            " '0' AS skilljuror_version, 0 AS seed, 1 AS trials_per_cell, 'silent' AS disclosure,"
+            " ['skill'] AS vary, 'strict_pass' AS primary_outcome, '{}' AS config)",
+            [NAME] * 3,
+        )
         database.execute(
             "INSERT INTO planned_trials BY NAME"
             " (SELECT ? AS trial, ? AS task, ? AS condition,"
@@ -95,9 +122,16 @@ def place(tmp_path_factory):
     write_skill(place / "other")
     (write_skill(place / f"broken{NAME}") / "SKILL.md").write_text(f"---\n{EVIL}: [\n---\n")
     assert call("build", source, "--out", f"built{NAME}", cwd=place).returncode in {0, 1, 3}
+    harbor_job(place / f"jobs{NAME}", "pd", kiln={"exception_info": {"exception_type": EVIL}})
+    harbor_job(place / f"jobs{NAME}", NAME, glaze={"task_name": EVIL})
+    (place / "map.yaml").write_text('name: a\nconditions: [{name: pd, trials: "*/pd/*"}]\n')
     (place / "made").mkdir()
     make_study(place / "made", script=f"echo '{EVIL}'; echo done > out.txt", trials=1)
     shutil.copy(place / "made" / "study.yaml", place / f"{NAME}.yaml")
+    (place / "lax").mkdir()
+    make_study(place / "lax")
+    verifier = f"#!/bin/bash\necho '{EVIL}'\necho 1 > \"$LOGS_DIR/verifier/reward.txt\"\n"
+    (place / "lax/tea/tests/test.sh").write_text(verifier)
     bad = (
         (place / "made" / "study.yaml").read_text().replace("name: a", f"name: {json.dumps(NAME)}")
     )
@@ -112,7 +146,7 @@ def words(place):
     asked = call("query", f"mine{NAME}", "trajectories", "--json", cwd=place)
     (run,) = json.loads(asked.stdout)
     return {
-        name: [[run["trajectory"] if word == "RUN" else word for word in one] for one in lines]
+        name: [[word.replace("RUN", run["trajectory"]) for word in one] for one in lines]
         for name, lines in COMMANDS.items()
     }
 
@@ -142,6 +176,7 @@ def test_nothing_at_a_terminal_steers_it(place, words, name):
     assert name in QUIET or "owned" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_json_says_the_same_and_steers_nothing(place, words, name):
     done = call(*words[name][0], "--json", cwd=place)

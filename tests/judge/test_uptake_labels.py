@@ -35,6 +35,12 @@ def test_a_yes_is_worth_its_name():
     assert yes.count("yes") / len(yes) >= 0.9
 
 
+def test_most_uptake_is_found_and_a_false_yes_is_rare():
+    pairs = [(label, judged) for label, judged in compared() if judged == "yes"]
+    assert sum(label == "yes" for label, _ in pairs) >= 29
+    assert sum(label != "yes" for label, _ in pairs) <= 0.02 * len(pairs)
+
+
 def test_what_is_decided_is_decided_as_the_readings_do():
     labels, judged = zip(*(pair for pair in compared() if pair[1] != "unknown"), strict=True)
     made = agreement(labels, judged)

@@ -1,9 +1,9 @@
 import pytest
 
 from skilljuror.metrics.efficiency import measure
-from skilljuror.metrics.prices import PRICES, cost, price_of
 from skilljuror.models.measure import Price, TrialContext
 from skilljuror.models.trajectory import Usage
+from skilljuror.prices import PRICES, cost, price_of
 from tests.support.metric_contexts import record, step, trajectory
 
 GPT = price_of("gpt-5.4", None)
@@ -100,7 +100,9 @@ def test_a_given_price_list_replaces_the_packaged_one():
     mine = Price("own", 1.0, 1.0, 1.0, 1.0, "2026-01-01")
     usage = Usage(input=1_000_000, cache_write=0, cache_read=0, output=0)
     assert efficiency(usage, prices=(mine,), model="own")["cost_usd", ""].value == 1
-    assert efficiency(usage, prices=(mine,))["cost_usd", ""].reason == "no_price"
+    assert efficiency(usage, prices=(mine,), model="own")["price_date", ""].value == 20260101
+    for name in ("cost_usd", "price_date"):
+        assert efficiency(usage, prices=(mine,))[name, ""].reason == "no_price"
 
 
 def test_packaged_prices_are_dated_and_plausible():

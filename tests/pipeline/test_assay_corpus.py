@@ -5,7 +5,8 @@ import pytest
 from skilljuror.gates.mutations.catalog import MUTATIONS
 from skilljuror.pipeline.construction.assay import AssaySettings, assay, pooled
 from skilljuror.pipeline.construction.build import build_source
-from tests.support.bundle_corpus import TRAPS, write
+from tests.support.bundle_corpus import RELAYS, TRAPS, write
+from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
@@ -13,14 +14,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 CAUGHT = 0.98
 ENOUGH = 100
 DRIFT = [name for name, mutation in MUTATIONS.items() if mutation.drift]
-MANY_FILES = ("crowded", "large")
+MANY_FILES = ("crowded", "large", "commands", "routed")
 PER_FILE = ("none", "bullets", "paraphrase")
 """Harmless changes of a whole file or bundle; there are no more of them than of those."""
 
 
 def sites(name: str) -> int:
     """Places per mutation and variant: more where there is more to change."""
-    return 9 if name in RICH else 30 if name in MANY_FILES else 3
+    if name in RELAYS:
+        return 20
+    return 9 if name in RICH or name in ORDERED else 45 if name in MANY_FILES else 3
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import pytest
 
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.events import Resource, SkillManifest
+from skilljuror.models.review import JudgedBuild
 from skilljuror.pipeline.construction.manifests import NOTHING_OFFERED
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
@@ -54,7 +55,7 @@ def test_a_log_tells_what_its_arm_should_not_have_seen(tmp_path, condition, mani
     record = fake.trial("alpha", condition)
     with open_write(tmp_path / "study.duckdb") as store:
         store.put_plan(fake.plan(["alpha"]))
-        store.put_builds([(build(), [])])
+        store.put_builds([JudgedBuild(build(), [])])
         store.put_trials([record])
         fake.put(store, [analyse(record.trial, log, record, manifest)])
     rows = run(tmp_path / "study.duckdb", "quality_flags").records()

@@ -10,10 +10,12 @@ import pytest
 
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.ingestion.logs import logged_runs
-from skilljuror.pipeline.judging import judge_study
+from skilljuror.pipeline.judging import BATCH_SECONDS, judge_study
 from skilljuror.queries.run import run
+from skilljuror.store import open_read
 from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
+from tests.support.small_studies import until
 
 SLOW_JUDGE = """
 import sys
@@ -63,6 +65,25 @@ def test_a_killed_judge_loses_one_batch(study, tmp_path):
     everything = judge_study(study)
     assert kept <= judged(study)
     assert judge_study(study) == everything
+
+
+@pytest.mark.slow
+def test_a_question_is_answered_while_a_judge_works_and_the_judge_waits_for_it(study, tmp_path):
+    tmp_path.joinpath("slow_judge.py").write_text(SLOW_JUDGE)
+    asked = tmp_path / "asked"
+    with subprocess.Popen(
+        [sys.executable, "-m", "skilljuror", "judge", study, "--judge", "slow_judge:Slow", "-j", "1"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        until(lambda: asked.exists() and len(asked.read_text().split()) == 2, 60)
+        with open_read(study / "study.duckdb") as reader:
+            held = reader.rows("SELECT count(*) FROM trajectories").rows[0][0]
+            time.sleep(2 * BATCH_SECONDS)
+        assert process.poll() is None
+        _, complaints = process.communicate(timeout=120)
+        assert process.returncode == 0, complaints
+    assert held == len(asked.read_text().split())
 
 
 def test_a_run_is_looked_up_by_its_key(tmp_path):

@@ -25,6 +25,8 @@ from tests.support.ingested import READ, tables
 from tests.support.places import GOLDENS
 from tests.support.small_studies import make_study
 
+pytestmark = pytest.mark.slow
+
 CLAUDE = GOLDENS / "claude-session" / "skill-call" / "raw.jsonl"
 
 
@@ -100,6 +102,7 @@ def without_place(study):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [*OTHERS.values(), missing], ids=[*OTHERS, "missing"])
 def test_whatever_logs_were_ingested_are_read_again(spoil, logs, tmp_path):
     """One log is named now; the others are known from earlier ingests."""
@@ -189,6 +192,7 @@ ingest_logs(study, paths) if paths else ingest_trials(study)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["logs", "trials"])
 def test_a_kill_in_the_middle_loses_nothing(kind, logs, trials, tmp_path):
     """The old database stands as it was, and the next ingest makes the new one whole."""

@@ -21,6 +21,8 @@ from tests.support.ingested import READ, tables
 from tests.support.odd_json import spoil
 from tests.support.places import GOLDENS
 
+pytestmark = pytest.mark.slow
+
 LOGGED = GOLDENS / "harbor-trial" / "codex" / "raw"
 EPISODES = GOLDENS / "harbor-trial" / "episodes" / "raw"
 NO_LOG = GOLDENS / "harbor-trial" / "no-log" / "raw"

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from skilljuror.models.review import Acceptance
 from skilljuror.queries.run import run
 from skilljuror.reports.answers import Answers
 from skilljuror.reports.headline import headline
 from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
-from tests.support.fabricated_studies import rows, small_study
+from tests.support.fabricated_studies import ALPHA, rows, small_study
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,34 @@ def test_coverage_names_every_end(study):
         (3, 0, 1, 0, 0, 0.75, 4),
         (3, 0, 0, 0, 1, 0.75, 3),
     ]
+
+
+def test_attempts_and_accepted_trials_are_counted(tmp_path):
+    """alpha/baseline was run twice and accepted without a reward; alpha/pd waits to be run again."""
+    path = tmp_path / "study.duckdb"
+    first: dict[str, Any] = {"reward": None, "status": "error", "exception": "OSError"}
+    with open_write(path) as store:
+        store.put_plan(fake.plan([ALPHA], ("baseline", "pd")))
+        store.put_trials([fake.trial(ALPHA, "baseline", reward=None, status="unscored")])
+        attempts = [(1, fake.trial(ALPHA, arm, **first)) for arm in ("baseline", "pd")]
+        name, at = fake.name_of(ALPHA, "baseline"), "2026-01-02T03:04:05+00:00"
+        accepted = Acceptance(trial=name, reason="no test", by="Ann", at=at)
+        store.put_attempts(attempts, [accepted])
+    counts = ("attempts", "rerun", "accepted", "settled", "missing")
+    assert rows(path, "coverage", *counts) == [(2, 1, 1, 1, 0), (1, 0, 0, 0, 1)]
+    columns = ("trial", "attempt", "last", "status", "exception", "accepted_by", "reason")
+    assert rows(path, "attempts", *columns) == [
+        (name, 1, False, "error", "OSError", None, None),
+        (name, 2, True, "unscored", None, "Ann", "no test"),
+        (fake.name_of(ALPHA, "pd"), 1, False, "error", "OSError", None, None),
+    ]
+    with open_write(path) as store:
+        store.put_trials([fake.trial(ALPHA, "pd")])
+    with open_read(path) as reader:
+        told = headline(Answers(reader))
+    assert told.quotable
+    assert ("Accepted as final", "baseline 1, pd 0") in told.facts
+    assert ("Trials run more than once", "baseline 1, pd 1") in told.facts
 
 
 def test_efficiency_views(study):
@@ -224,7 +253,7 @@ def test_an_unjudged_event_makes_the_mean_of_yes_null(study, tmp_path):
     with open_write(path) as store:
         extra = [fake.event("new", n) for n in range(2)]
         fake.put(store, [fake.run("new", trial="beta__pd__2", events=extra)])
-        store.put_verdicts([fake.verdict(extra[0])])
+        fake.put_verdicts(store, [fake.verdict(extra[0])])
     columns = ("condition", "trajectories", "events", "judged", "mean_yes", "eru_rate")
     assert rows(path, "uptake", *columns)[2] == ("pd", 4, 11, 10, None, 5 / 7)
 
@@ -233,7 +262,7 @@ def test_two_judges_stand_side_by_side(study, tmp_path):
     path = small_study(tmp_path)
     event = fake.event("log-alpha__pd__1", 0)
     with open_write(path) as store:
-        store.put_verdicts([fake.verdict(event, "no", judge="other-2")])
+        fake.put_verdicts(store, [fake.verdict(event, "no", judge="other-2")])
     assert len(rows(path, "uptake", "judge")) == 6
     assert rows(path, "uptake", "judge", judge="other-2") == [("other-2",)] * 3
 
@@ -245,7 +274,7 @@ def test_the_rate_excludes_unknown_where_it_matters(tmp_path):
     labels = ["yes", "yes", "yes", "no", "unknown"]
     with open_write(path) as store:
         fake.put(store, [fake.run("t1", events=events)])
-        store.put_verdicts([fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
+        fake.put_verdicts(store, [fake.verdict(*pair) for pair in zip(events, labels, strict=True)])
     assert rows(path, "uptake", "condition", "eru_rate", "mean_events") == [("observed", 0.75, 5.0)]
 
 
@@ -257,9 +286,11 @@ def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
     category = {4: "not_seen_again", 5: "not_seen_again"}
     with open_write(path) as store:
         fake.put(store, [fake.run("t1", events=events)])
-        for n, (event, label) in enumerate(zip(events, labels, strict=True)):
-            fields = {"category": category[n]} if n in category else {}
-            store.put_verdicts([fake.verdict(event, label, **fields)])
+        said = [
+            fake.verdict(event, label, **({"category": category[n]} if n in category else {}))
+            for n, (event, label) in enumerate(zip(events, labels, strict=True))
+        ]
+        fake.put_verdicts(store, said)
     columns = ("unknown", "not_seen_again", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
     assert rows(path, "uptake", *columns) == [(3, 2, 3 / 6, 5 / 6, None, "between_two_ends")]
     with open_read(path) as reader:
@@ -292,7 +323,7 @@ def test_a_trial_of_which_nothing_was_decided_is_judged_and_not_decided(tmp_path
     with open_write(path) as store:
         extra = fake.event("new", 0)
         fake.put(store, [fake.run("new", trial="beta__pd__2", events=[extra])])
-        store.put_verdicts([fake.verdict(extra, "unknown", category="not_seen_again")])
+        fake.put_verdicts(store, [fake.verdict(extra, "unknown", category="not_seen_again")])
     (name, readable, judged, decided), after = before[2], rows(path, "coverage", *columns)[2]
     assert after == (name, readable + 1, judged + 1, decided)
 
@@ -461,6 +492,13 @@ def test_verdicts_of_one_trial(study):
         ("log-alpha__pd__1#1", "yes"),
         ("log-alpha__pd__1#2", "unknown"),
     ]
+
+
+def test_a_chain_ends_in_the_outcome_of_its_trial(study):
+    columns = ("run", "category", "effect", "reward", "status")
+    found = rows(study, "bridge", *columns)
+    assert found[0] == ("alpha__baseline__1", "implementation", None, 1.0, "scored")
+    assert len(found) == len([row for row in rows(study, "evidence", "label") if row == ("yes",)])
 
 
 def test_invocation_rate_is_of_readable_trials(study):

@@ -49,10 +49,13 @@ def path(tmp_path_factory):
         fake.put(store, runs)
         labels = {("a", 0): ("yes", "implementation"), ("a", 1): ("unknown", "not_seen_again"),
                   ("b", 0): ("no", "failed_probe")}  # fmt: skip
-        store.put_verdicts([
-            fake.verdict(fake.event(key, n), label, category=category)
-            for (key, n), (label, category) in labels.items()
-        ])
+        fake.put_verdicts(
+            store,
+            [
+                fake.verdict(fake.event(key, n), label, category=category)
+                for (key, n), (label, category) in labels.items()
+            ],
+        )
     return path
 
 

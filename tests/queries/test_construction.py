@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skilljuror.cli.output import command_line
+from skilljuror.models.review import JudgedBuild
+from skilljuror.models.rubric import RubricVerdict
 from skilljuror.queries.run import query, run
 from skilljuror.stats.intervals import wilson_interval
 from skilljuror.store import open_write
@@ -31,10 +33,11 @@ def held(folder, *builds):
 def test_gates_and_layout_items(study):
     columns = ("gate", "variant", "builds", "passed", "review", "compared")
     assert rows(study, "gates", *columns)[1] == ("knowledge", "pd", 2, 1, 1, 14)
-    assert rows(study, "pd_item_counts", "item", "passed") == [
-        ("PD-1", 2),
-        ("PD-2", 2),
-        ("PD-3", 2),
+    found = rows(study, "rubric_counts", "variant", "item", "items", "code_yes", "accepted")
+    assert [row[1:] for row in found if row[0] == "pd"][:3] == [
+        ("PD-1", 2, 2, 0),
+        ("PD-2", 2, 2, 0),
+        ("PD-3", 2, 2, 0),
     ]
 
 
@@ -42,13 +45,14 @@ def test_a_gate_that_compared_nothing_has_no_pass_rate(tmp_path):
     """Two builds; the gate of the second kind found nothing to compare in either."""
     builds = []
     for name in ("alpha", "beta"):
-        record, results = fake.build(name)
+        record, results, *_ = fake.build(name)
         idle = [
             result.model_copy(update={"checked": {}})
             for result in results
             if result.gate == "layout"
         ]
-        builds.append((record, [*idle, *(result for result in results if result.gate != "layout")]))
+        others = [result for result in results if result.gate != "layout"]
+        builds.append(JudgedBuild(record, [*idle, *others]))
     path = held(tmp_path, *builds)
     columns = ("gate", "variant", "passed", "compared", "pass_rate", "pass_rate_reason")
     found = {row[:2]: row[2:] for row in rows(path, "gates", *columns)}
@@ -56,18 +60,51 @@ def test_a_gate_that_compared_nothing_has_no_pass_rate(tmp_path):
     assert found["knowledge", "pd"] == (2, 14, 1.0, None)
 
 
-def test_a_layout_item_without_a_gate_is_unanswered(tmp_path):
-    path = tmp_path / "study.duckdb"
-    record, _ = fake.build("alpha")
-    with open_write(path) as store:
-        store.put_builds([(record, [])])
-    assert rows(path, "pd_items", "item", "passed") == [
-        ("PD-1", True), ("PD-2", True), ("PD-3", None),
-    ]  # fmt: skip
+ADJUDICATED = {"adjudication": "packaging_artifact", "adjudicated_by": "Ann"}
 
 
-def test_a_long_root_fails_the_first_item(study):
-    assert rows(study, "pd_item_counts", "failed", max_root_lines="9")[0] == (2,)
+def items(build, *answers):
+    """The build with a model's answers to its first items; `None` leaves one unasked."""
+    states = []
+    for state, one in zip(build.items, [*answers, *[None] * len(build.items)], strict=False):
+        answer, fields = one if isinstance(one, tuple) else (one, {})
+        verdict = answer and RubricVerdict(
+            variant=state.variant, item=state.item.id, answer=answer, model="m", prompt_sha256="",
+            rubric_digest="", source_digest="", variant_digest="",
+        )  # fmt: skip
+        states.append(state.model_copy(update={"verdict": verdict, **fields}))
+    return build._replace(items=tuple(states))
+
+
+def test_two_variants_of_88_tasks_are_968_items(tmp_path):
+    path = held(tmp_path, *(fake.build(f"task-{n}") for n in range(88)))
+    counted = rows(path, "rubric_counts", "variant", "item", "items", "judged")
+    counts = {row[:2]: row[2:] for row in counted}
+    assert counts["all", "all"] == (968, 0)
+    assert counts["baseline", "all"] == (352, 0)
+    assert counts["pd", "all"] == (616, 0)
+
+
+def test_what_people_let_stand_is_accepted_and_no_yes(tmp_path):
+    """Baseline, SD-1 to SD-4: yes, a no that stands, a no that is rejected, an unknown that waits; pd:
+    code says yes to PD-1 and the model no, PD-2 yes, the rest was never asked."""
+    build = items(
+        fake.build("alpha"),
+        "yes", ("no", ADJUDICATED), ("no", ADJUDICATED | {"adjudication": "reject"}), "unknown",
+        "no", "yes",
+    )  # fmt: skip
+    path = held(tmp_path, build)
+    columns = (
+        "items", "judged", "yes", "negative", "disagreements", "overridden", "rejected",
+        "unresolved", "unanswered", "accepted", "accepted_rate",
+    )  # fmt: skip
+    found = {row[:2]: row[2:] for row in rows(path, "rubric_counts", "variant", "item", *columns)}
+    assert found["baseline", "all"] == (4, 4, 1, 3, 0, 1, 1, 1, 0, 2, 0.5)
+    assert found["pd", "all"] == (7, 2, 1, 1, 1, 0, 0, 1, 5, 1, 1 / 7)
+    assert found["pd", "PD-1"] == (1, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0.0)
+    assert found["all", "all"] == (11, 6, 2, 4, 1, 1, 1, 2, 5, 3, 3 / 11)
+    asked = rows(path, "rubric_items", "item", "answer", outcome="rejected")
+    assert asked == [("SD-3", "no")]
 
 
 def test_sizes_compare_with_the_source(study):

@@ -139,3 +139,64 @@ def test_behaviour_is_flagged_and_is_no_contamination(tmp_path):
     assert {"activation_failed", "wrong_paths", "skill_edited", "skill_unread"} <= set(kinds)
     assert kinds["log_cut_off"] == "circumstance"
     assert "contamination" not in kinds.values()
+
+
+SCRIPT = "scripts/run.py"
+
+
+@pytest.mark.parametrize(
+    ("condition", "event", "flags"),
+    [
+        ("baseline", {"kind": "write"}, set()),
+        ("baseline", {"kind": "exec"}, set()),
+        ("baseline", {"kind": "read"}, set()),
+        ("baseline", {"kind": "exec", "ok": False, "content_exposed": "none"}, {"wrong_paths"}),
+        ("baseline", {"kind": "write", "resource": "scripts/new.py"}, {"skill_edited"}),
+        ("pd", {"kind": "write", "phantom": False}, {"skill_edited"}),
+    ],
+)
+def test_who_writes_and_uses_a_carried_file_as_told_does_nothing_odd(
+    tmp_path, condition, event, flags
+):
+    """The flat page carries the script and says where to write it; `pd` has it on disk."""
+    path = tmp_path / "study.duckdb"
+    root, script = "csv-report/SKILL.md", f"csv-report/{SCRIPT}"
+    flat = fake.manifest("baseline", [root], announced=(script,))
+    split = fake.manifest("pd", [root, script])
+    built = fake.build("alpha")
+    record = built.record.model_copy(update={"variants": (flat, split)})
+    trial = fake.trial("alpha", condition)
+    events = [
+        fake.event("t1"),
+        fake.event("t1", 1, **{"resource": SCRIPT, "phantom": True} | event),
+    ]
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_builds([built._replace(record=record)])
+        store.put_trials([trial])
+        fake.put(store, [fake.run("t1", trial=trial.trial, events=events)])
+    found = {row[0] for row in rows(path, "quality_flags", "flag")}
+    assert found & {"wrong_paths", "skill_edited", "other_variants_file"} == flags
+
+
+@pytest.mark.parametrize(
+    ("after", "edits", "said"),
+    [
+        (fake.DIGEST, 0, None),
+        (None, 0, None),
+        ("0" * 64, 0, "its files are not those of before"),
+        ("gone", 0, "its files are not those of before"),
+        ("0" * 64, 1, "1 events, its files are not those of before"),
+    ],
+)
+def test_a_skill_that_was_edited_is_flagged_once(tmp_path, after, edits, said):
+    path = tmp_path / "study.duckdb"
+    trial = fake.trial("alpha", "pd", variant_digest=fake.DIGEST, variant_digest_after=after)
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["alpha"]))
+        store.put_trials([trial])
+        events = [fake.event("t1", n, kind="edit") for n in range(edits)]
+        fake.put(store, [fake.run("t1", trial=trial.trial, events=events)])
+    found = rows(path, "quality_flags", "flag", "kind", "detail")
+    edited = [row[1:] for row in found if row[0] == "skill_edited"]
+    assert edited == ([("behaviour", said)] if said else [])

@@ -4,6 +4,7 @@ import pytest
 
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import OfferedRow
+from skilljuror.models.review import JudgedBuild
 from skilljuror.pipeline.ingestion.analysis import analyse
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
@@ -15,10 +16,10 @@ SKILLS = ("csv-report", "pdf_forms", "charts")
 
 def build(skills):
     """A build whose variants hold these skills."""
-    record, results = fake.build("alpha")
+    record, results, *_ = fake.build("alpha")
     files = [f"{skill}/SKILL.md" for skill in skills]
     variants = tuple(fake.manifest(name, files, skills=skills) for name in ("baseline", "pd"))
-    return record.model_copy(update={"variants": variants}), results
+    return JudgedBuild(record.model_copy(update={"variants": variants}), results)
 
 
 def flags(path):

@@ -36,7 +36,7 @@ def test_uptake(labels):
             for number, found in enumerate(labels):
                 events = [fake.event(f"t{number}", n) for n in range(len(found))]
                 fake.put(store, [fake.run(f"t{number}", events=events)])
-                store.put_verdicts([verdict(*p) for p in zip(events, found, strict=True)])
+                fake.put_verdicts(store, [verdict(*p) for p in zip(events, found, strict=True)])
         row = run(path, "uptake").records()[0]
         resources = run(path, "resources").records()
     every = [label for found in labels for label in found]

@@ -106,6 +106,13 @@ def test_a_text_cannot_leave_its_block_nor_call_a_person():
     assert "# Approved by @maintainer" not in outside
 
 
+def test_the_name_of_a_folder_is_shown_and_not_obeyed():
+    name = "skills/`@maintainer` [all](http://a.example)"
+    told = as_markdown(report(V1, HOTTER)._replace(source=f"main:{name}", variant=name))
+    assert "`@maintainer`" not in told
+    assert "[all](" not in told
+
+
 def test_annotations_are_one_line_each_at_a_file_of_the_change():
     lines = as_github(report(V1, HOTTER)).splitlines()
     assert lines[0].startswith("::error file=skills/kiln/SKILL.md,line=9,title=knowledge.number::")

@@ -9,8 +9,12 @@ from skilljuror.store import open_read, open_write
 from tests.support import fabricated_records as fake
 
 
-def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) -> Headline:
-    """Headline of a study: task -> (passes of baseline, passes of pd)."""
+def of(
+    tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, chosen=None, **fields
+) -> Headline:
+    """Headline of a study: task -> (passes of baseline, passes of pd); `chosen` fields of its file."""
+    plan = fake.plan(list(passes), ("baseline", "pd"), trials)
+    plan = plan.model_copy(update={"config": plan.config.model_copy(update=chosen or {})})
     path = tmp_path / "study.duckdb"
     records = [
         fake.trial(task, condition, number, reward=float(number <= count), **fields)
@@ -19,7 +23,7 @@ def of(tmp_path, passes: dict[str, tuple[int, int]], trials: int = 4, **fields) 
         for number in range(1, trials + 1)
     ]
     with open_write(path) as store:
-        store.put_plan(fake.plan(list(passes), ("baseline", "pd"), trials))
+        store.put_plan(plan)
         store.put_trials(records)
     with open_read(path) as reader:
         return headline(Answers(reader))
@@ -129,3 +133,54 @@ def test_several_methods_stand_side_by_side(tmp_path):
         "exact",
     ]
     assert all(row[3] is None or 0 < row[3] <= 1 for row in found.methods)
+
+
+@pytest.mark.parametrize(
+    ("margin", "said"),
+    [
+        (10, "it is not shown that the arms are equal within it (90 % interval"),
+        (40, "the arms are equal within it (90 % interval"),
+    ],
+)
+def test_a_declared_margin_is_answered(tmp_path, margin, said):
+    passes = {"a": (2, 2), "b": (2, 3), "c": (3, 2), "d": (1, 1), "e": (4, 4)}
+    found = of(tmp_path, passes, chosen={"margin": margin})
+    assert f"declared a margin of {margin} points: {said}" in found.verdict
+    assert "margin" not in of(tmp_path / "none", passes).verdict
+
+
+def test_one_task_shows_no_equality(tmp_path):
+    found = of(tmp_path, {"a": (2, 2)}, chosen={"margin": 50})
+    assert "one task cannot show that the arms are equal" in found.verdict
+
+
+def test_rewards_may_lead(tmp_path):
+    """A partial reward is no pass: 0.5 more in every trial of two tasks of three."""
+    path = tmp_path / "study.duckdb"
+    plan = fake.plan(["a", "b", "c"], ("baseline", "pd"))
+    config = plan.config.model_copy(update={"primary_outcome": "reward"})
+    trials = [
+        fake.trial(task, arm, reward=0.5 if arm == "pd" and task != "c" else 0.0)
+        for task in "abc"
+        for arm in ("baseline", "pd")
+    ]
+    with open_write(path) as store:
+        store.put_plan(plan.model_copy(update={"config": config}))
+        store.put_trials(trials)
+    with open_read(path) as reader:
+        found = headline(Answers(reader))
+    assert found.title.startswith("pd minus baseline: +33.3 pp in mean reward (95 %")
+    assert found.meaning.startswith("mean over 3 tasks of the mean reward with pd")
+
+
+def test_what_a_model_said_of_a_sample_is_no_rate_among_the_first_facts(tmp_path):
+    judges = ("cascade/1 (tracing/3, m)", "model/1 (m)", "tracing/3")
+    events = [fake.event("run", number) for number in range(2)]
+    with open_write(tmp_path / "study.duckdb") as store:
+        fake.put(store, [fake.run("run", events=events)])
+        for judge in judges:
+            fake.put_verdicts(store, [fake.verdict(event, judge=judge) for event in events])
+    with open_read(tmp_path / "study.duckdb") as reader:
+        facts = [name for name, _ in headline(Answers(reader)).facts]
+    told = [name for name in facts if name.startswith("Put to work")]
+    assert told == [f"Put to work ({judge})" for judge in (judges[0], judges[2])]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from skilljuror.errors import StoreError
 from skilljuror.models.ingest import Ingested, SourceRow
 from skilljuror.models.measure import Measure
+from skilljuror.models.review import Decision, DecisionState
 from skilljuror.store import Store, open_read, open_write
 from skilljuror.store.runs import RUN_TABLES, run_columns
 from tests.support import fabricated_records as fake
@@ -20,7 +21,7 @@ TABLES = [
     "study", "tasks", "task_attributes", "conditions", "planned_trials", "trials", "builds",
     "variants", "variant_files", "gate_results", "findings", "waivers", "sources",
     "trajectories", "steps", "offered", "events", "exposure", "exposure_totals", "measures",
-    "verdicts",
+    "verdicts", "decisions", "labels",
 ]  # fmt: skip
 
 
@@ -39,11 +40,14 @@ def fill(store: Store) -> None:
     name = fake.name_of("alpha", "pd")
     events = [fake.event("t1", 0), fake.event("t1", 1, resource="a.md", resource_class="support")]
     store.put_plan(plan)
-    store.put_builds([fake.build("alpha", "fail")])
+    said = Decision(item="uptake:t1#0", answer="yes", by="Ann", at="2026-01-02", seen="0")
+    state = DecisionState(said, "finding", "pd", "size.shrunk:0", stale=True, counts=False)
+    store.put_builds([fake.build("alpha", "fail")._replace(decisions=(state,))])
+    store.put_labels([said])
     store.put_trials([fake.trial("alpha", "pd", rewards={"reward": 1.0, "style": 0.5})])
     store.put_sources([SourceRow("logs/t1.jsonl", "parsed", "codex-rollout", size=9)])
     fake.put(store, [fake.run("t1", trial=name, events=events, values={"fanout": 2})])
-    store.put_verdicts([fake.verdict(events[0])])
+    fake.put_verdicts(store, [fake.verdict(events[0])])
 
 
 def test_every_table_is_filled_and_nothing_changes_the_second_time(path):

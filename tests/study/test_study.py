@@ -195,7 +195,7 @@ def test_two_judges_agree_on_the_events_that_both_labelled(tmp_path):
         fake.put(store, [fake.run("t1", events=events)])
         for judge, labels in (("one", ["yes", "yes", "no"]), ("two", ["yes", "no", "no", "yes"])):
             pairs = zip(events, labels, strict=False)
-            store.put_verdicts([fake.verdict(*pair, judge=judge) for pair in pairs])
+            fake.put_verdicts(store, [fake.verdict(*pair, judge=judge) for pair in pairs])
     study = skilljuror.open_study(tmp_path)
     found = study.agreement("one", "two")
     assert found.items == 3

@@ -5,6 +5,7 @@ from pathlib import Path
 from skilljuror.bundles import write_bundle
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.models.bundle import Blob, Bundle
+from tests.support.ordered_bundle import ORDERED
 from tests.support.rich_bundle import RICH, Files
 
 
@@ -259,6 +260,55 @@ STEPS: Files = {
 }
 
 
+def _relay(side: str) -> Files:
+    """Processes of which a root has room for the first step alone, and says where each goes on."""
+    races = "".join(
+        f"## Cycle {side}{n}\n\n### Step 1: Hold {side}{n}\n\nMust wait.\n\n"
+        f"### Step 2: Run {side}{n}\n\nOn the way {f'look for runner {side}{n} and breathe, ' * 190}then stop.\n\n"
+        for n in range(20)
+    )
+    text = f"# Relay {side}\n\nOne day of races.\n\n{races}"
+    return {f"relay-{side}/SKILL.md": (head(f"relay-{side}", f"Run relay {side}.") + text).encode()}
+
+
+RELAYS: dict[str, Files] = {
+    f"relay-{side}": _relay(side) for side in ("north", "east", "south", "west", "inner", "outer")
+}
+
+
+ROUTED_PAGES = {
+    "lathe": "Turn soft wood between two centres. A gouge cuts, a scraper smooths.",
+    "forge": "Heat the bar to a bright orange. Hammer while the colour lasts.",
+    "loom": "Wind the warp under even tension. A shuttle carries the weft.",
+    "press": "Ink the plate thinly. Dampened paper takes the finest lines.",
+    "wheel": "Centre the clay before it is opened. Wet hands keep it moving.",
+    "vat": "Steep indigo until the froth turns blue. Cloth greens before it blues.",
+    "still": "Collect rosemary oil above the water. Discard cloudy fractions.",
+    "mill": "Dress both stones with a bill. Barley needs a wider gap than rye.",
+    "hive": "Lift the frames against the light. Queens lay in a spiral.",
+    "kettle": "Render tallow slowly. Strain it through linen into moulds.",
+    "bench": "Sharpen planes on wet slate. Veneer wants a toothed iron.",
+    "cask": "Char oak staves inside. Hoops are driven from both ends.",
+    "oven": "Fire brick holds heat overnight. Sweep ash before loaves go in.",
+    "quarry": "Split slate along its bed. Feathers and wedges part granite.",
+    "sail": "Sew seams with waxed thread. Reef points sit below each batten.",
+}  # fmt: skip
+ROUTED: Files = {
+    "routed/SKILL.md": (
+        head("routed", "Crafts of a yard.")
+        + "# Crafts\n\nEach craft has a page. Go to the page of the craft at hand.\n\n"
+        + "".join(
+            f"- [references/{name}.md](references/{name}.md): {text.partition('.')[0].lower()}\n"
+            for name, text in ROUTED_PAGES.items()
+        )
+    ).encode(),
+    **{
+        f"routed/references/{name}.md": f"# The {name}\n\n{text}\n".encode()
+        for name, text in ROUTED_PAGES.items()
+    },
+}
+
+
 def _workshop(n: int) -> Files:
     """One skill of a large union: a long frontmatter, sections to move, a page and a script."""
     name, parts = f"bench-{n:02}", 500 if n == 11 else 30
@@ -288,12 +338,32 @@ UNION: Files = {
     "LICENSE": b"Terms.\n",
 }
 
+
+def _press(side: str) -> Files:
+    """One skill whose text is commands: each names a script, by a relative or an absolute path."""
+    name, jobs = f"press-{side}", range(26)
+    folder = {0: "scripts", 1: f"/root/.claude/skills/{name}/scripts"}
+    told = (
+        f"### Job {side} {n}\n\n```bash\npython3 {folder[n % 2]}/{side}{n}.py --plate p{n}\n```\n\n"
+        for n in jobs
+    )
+    return {
+        f"{name}/SKILL.md": (
+            head(name, f"Prints at the {side} press.")
+            + f"# Press {side}\n\n## Jobs\n\n{''.join(told)}"
+        ).encode(),
+        **{f"{name}/scripts/{side}{n}.py": f"print({n}, '{side}')\n".encode() for n in jobs},
+    }
+
+
+COMMANDS: Files = {**_press("east"), **_press("west")}
+
 TRAPS: dict[str, Files] = {
     "report": REPORT, "line-ends": LINE_ENDS, "code": CODE, "open": OPEN, "labels": LABELS,
     "headless": HEADLESS, "bodyless": BODYLESS, "tiny": TINY, "wrong-case": WRONG_CASE,
     "two-roots": TWO_ROOTS, "whole-in-a-fence": WHOLE_IN_A_FENCE, "several": SEVERAL, "nested": NESTED, "forged": FORGED, "indented": INDENTED, "headings": HEADINGS, "data": DATA,
     "large": LARGE, "stale": STALE, "odd": ODD, "long-descriptions": LONG_DESCRIPTIONS,
-    "crowded": CROWDED, "steps": STEPS, "union": UNION, **RICH,
+    "crowded": CROWDED, "steps": STEPS, "union": UNION, "commands": COMMANDS, "routed": ROUTED, **RELAYS, **RICH, **ORDERED,
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ Nothing in here was measured; every figure exists to be recomputed by a person.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -13,6 +14,7 @@ from skilljuror.models.events import Exposure, ResourceEvent, UnitExposure
 from skilljuror.models.gate import AssayReport, AssayRow, Finding, GateResult
 from skilljuror.models.ingest import Ingested, OfferedRow, StepRow, TrajectoryRow
 from skilljuror.models.measure import Measure, Verdict
+from skilljuror.models.review import JudgedBuild
 from skilljuror.models.study import (
     Condition,
     Contrast,
@@ -24,6 +26,7 @@ from skilljuror.models.study import (
     TrialRecord,
 )
 from skilljuror.parsers.read import traits_of
+from skilljuror.pipeline.construction.rubric_states import item_states
 from skilljuror.pipeline.ingestion.analysis import definition_rows
 from skilljuror.store import Store
 from skilljuror.store.runs import run_columns
@@ -195,7 +198,7 @@ def manifest(variant: str, files: Sequence[str], **fields: Any) -> VariantManife
     return VariantManifest(**(defaults | fields))
 
 
-def build(name: str = "alpha", verdict: str = "pass") -> tuple[BuildRecord, list[GateResult]]:
+def build(name: str = "alpha", verdict: str = "pass") -> JudgedBuild:
     """A build with a flat and a PD variant; `verdict` is that of the knowledge gate on pd."""
     root, support = "csv-report/SKILL.md", "csv-report/references/a.md"
     source = manifest("source", [root, support], parent=None, verdict=None)
@@ -210,7 +213,7 @@ def build(name: str = "alpha", verdict: str = "pass") -> tuple[BuildRecord, list
         _gate("knowledge", "baseline"),
         _gate("knowledge", "pd", verdict, () if verdict == "pass" else (finding,)),
     ]
-    return record, results
+    return JudgedBuild(record, results, items=item_states(Path("nowhere"), record, results))
 
 
 def assayed(
@@ -220,12 +223,12 @@ def assayed(
     source: str = DIGEST,
     harmless: Collection[str] = (),
     **fields: Any,
-) -> tuple[BuildRecord, list[GateResult]]:
+) -> JudgedBuild:
     """A build with an assay: mutation -> (changes planted, flagged); `source` tells sources apart.
 
     One more of each kind was equivalent; half of what was flagged failed.
     """
-    record, results = build(name)
+    record, results, *_ = build(name)
     found = tuple(
         AssayRow(
             mutation=mutation, drift=mutation not in harmless, mutants=planted, equivalent=1,
@@ -238,7 +241,7 @@ def assayed(
     }  # fmt: skip
     report = AssayReport(**(defaults | fields)).model_dump(mode="json", exclude={"slips"})
     digest = record.source.model_copy(update={"tree_digest": source})
-    return record.model_copy(update={"assay": report, "source": digest}), results
+    return JudgedBuild(record.model_copy(update={"assay": report, "source": digest}), results)
 
 
 def _gate(
@@ -254,3 +257,12 @@ def put(store: Store, runs: Iterable[Ingested]) -> None:
     """Put runs as a worker hands them over."""
     store.put_runs([run_columns(list(runs))])
     store.put_metrics(definition_rows())
+
+
+def put_verdicts(store: Store, verdicts: Iterable[Verdict]) -> None:
+    """Put verdicts as judges do: all that one says of a run takes the place of what it said before."""
+    said: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        said.setdefault(verdict.judge, []).append(verdict)
+    for judge, found in said.items():
+        store.put_judged(judge, {verdict.trial: None for verdict in found}, found)

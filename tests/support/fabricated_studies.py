@@ -53,7 +53,7 @@ def small_study(folder: Path) -> Path:
         store.put_trials(_trials())
         runs = _runs()
         fake.put(store, runs)
-        store.put_verdicts(_verdicts(runs))
+        fake.put_verdicts(store, _verdicts(runs))
     return path
 
 

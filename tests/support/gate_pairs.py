@@ -53,6 +53,8 @@ Use Helvetica at 10 pt.
 
 ## Helper implementation for `scripts/check.py`
 
+Write this file to `scripts/check.py` in the folder of this SKILL.md before you run anything that uses it.
+
 ```python
 import sys
 

@@ -10,7 +10,7 @@ from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.sandbox import bwrap_problem
 from skilljuror.models.agent import AgentProgram
 from skilljuror.models.study import Condition, HarnessChoice, StudyConfig, TaskEntry
-from skilljuror.studies import freeze
+from skilljuror.studies.plan import freeze
 
 VERDICT = 'if [ "$(cat "$APP_DIR/out.txt")" = done ]; then r=1; else r=0; fi\n'
 REWARD = VERDICT + 'echo $r > "$LOGS_DIR/verifier/reward.txt"\n'

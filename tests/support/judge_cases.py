@@ -79,7 +79,7 @@ class CaseBuilder:
     @staticmethod
     def _command(one: dict[str, Any]) -> str:
         kind = next(kind for kind in ACCESSES if kind in one)
-        return f"{kind} skills/csv/{one[kind]}"
+        return f"{kind} skills/{one.get('of', 'csv')}/{one[kind]}"
 
     def _event(self, one: dict[str, Any], line: int, call_id: str | None, via: Any) -> None:
         kind: Any = next(kind for kind in ACCESSES if kind in one)
@@ -87,7 +87,7 @@ class CaseBuilder:
         self.events.append(
             ResourceEvent(
                 trajectory="run", ordinal=len(self.events), line=line, agent="main",
-                step=0 if call_id is None else len(self.steps) + 1, skill="csv",
+                step=0 if call_id is None else len(self.steps) + 1, skill=one.get("of", "csv"),
                 resource=one[kind], resource_class="root" if one[kind] == "SKILL.md" else "support",
                 kind=kind, via=via, ok=one.get("ok", True),
                 content_exposed="none" if unseen else one.get("exposed", "full"), call_id=call_id,

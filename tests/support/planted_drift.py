@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from skilljuror.models.bundle import Blob, Bundle, Skill
 from tests.support.gate_pairs import CHECK, FAITHFUL, SOURCE, edited, rebuilt
+from tests.support.knowledge_bundles import bundle
 
 ROOT = "forms/SKILL.md"
 LIMITS = "forms/references/limits.md"
@@ -62,6 +63,31 @@ def _without_support(variant: Bundle) -> Bundle:
 ROW = "](references/limits.md): read when the task involves Limits, Fonts."
 SAID_ROOT = "Always validate the form before saving."
 SAID = "Text over 200 characters is cut."
+CROSSED = "[references/limits.md](references/tables.md): read when the task involves Limits, Fonts."
+FONTS = "# Fonts of a form\n\nUse Helvetica at 10 pt, and no italics in a heading.\n"
+STAMPS = "# Stamps of a day\n\nThe office stamps each sheet by noon.\n"
+
+
+def _routed(fonts: str, stamps: str, told: str = "stamps of a day") -> Callable[[Bundle], Bundle]:
+    """A layout with two more pages and a row for each."""
+
+    def make(variant: Bundle) -> Bundle:
+        rows = f"- references/fonts.md: the fonts of a form\n- references/stamps.md: {told}\n"
+        root = Blob(variant.files[ROOT].data + rows.encode())
+        pages = {"fonts": fonts, "stamps": stamps}
+        more = {f"forms/references/{name}.md": Blob(t.encode()) for name, t in pages.items()}
+        return rebuilt(variant, {**variant.files, ROOT: root, **more})
+
+    return make
+
+
+RELAY = bundle({
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n\n## Step 2: Seal\n\nSeal it.\n"
+})  # fmt: skip
+UNLED = {
+    ROOT: "---\nname: forms\ndescription: d\n---\n# Forms\n\n## Step 1: Fold\n\nFold it.\n",
+    "forms/references/seal.md": "# Step 2: Seal\n\nSeal it.\n",
+}
 LONG = put("forms/references/more.md", "Text goes on and on. " * 400).make(SOURCE)
 PLANTS: dict[str, Plant] = {
     "layout.no-root": take(ROOT),
@@ -77,6 +103,11 @@ PLANTS: dict[str, Plant] = {
     "hygiene.broken-link": say(LIMITS, "Use Helvetica", "Use [Helvetica](gone.md)"),
     "hygiene.broken-anchor": say(LIMITS, "Use Helvetica", "Use [Helvetica](#gone)"),
     "hygiene.unresolved-command": say(ROOT, "python scripts/check.py", "python scripts/gone.py"),
+    "hygiene.unresolved-path": move(SCRIPT, "forms/scripts/test.py"),
+    "hygiene.unwritten-file": say(
+        ROOT, "Write this file to `scripts/check.py` in the folder of this SKILL.md before you run"
+        " anything that uses it.\n", "", "baseline",
+    ),
     "hygiene.unresolved-mention": say(LIMITS, "Use Helvetica", "Use Helvetica as in fonts.md"),
     "hygiene.stale-path": say(LIMITS, "Use Helvetica", "Use /root/.claude/skills/forms/x"),
     "hygiene.litter": put("forms/scripts/__pycache__/check.pyc", "x"),
@@ -97,7 +128,9 @@ PLANTS: dict[str, Plant] = {
     "knowledge.unit": say(ROOT, "3 mm", "3 cm"),
     "knowledge.modal": say(ROOT, "Always validate", "Usually validate"),
     "knowledge.reference": say(ROOT, "--strict in.pdf` in", "--lax in.pdf` in"),
+    "knowledge.path": say("forms/references/tables.md", "python scripts/check.py", "python check.py"),
     "knowledge.order": say(LIMITS, "fields in one run", "run in one fields"),
+    "knowledge.opposite": say(ROOT, "Fill every field of", "Empty every field of"),
     "knowledge.steps": say(
         ROOT, "Fill every field of the form.\n3. Save the result as a new file.",
         "Save the result as a new file.\n3. Fill every field of the form.",
@@ -118,6 +151,11 @@ PLANTS: dict[str, Plant] = {
         LIMITS, f"{SAID}\n\n## Fonts\n", f"\n\n## Fonts\n\n{SAID}\n",
     ),
     "knowledge.reworded": say(ROOT, "every field of the form", "every field of this form"),
+    "routing.crossed": say(ROOT, "[references/limits.md](references/limits.md): read when the task involves Limits, Fonts.", CROSSED),
+    "routing.exchanged": Plant(_routed(STAMPS, FONTS)),
+    "routing.astray": Plant(_routed(FONTS, STAMPS, "Fonts of a form, in italics or not")),
+    "routing.dull": Plant(_routed(FONTS, STAMPS, "see this file for more details")),
+    "routing.pointer": Plant(lambda _: bundle(UNLED), parent=RELAY),
     "style.provenance": say(LIMITS, SAID, f"{SAID} This was moved from the root."),
     "style.elision": say(LIMITS, SAID, f"{SAID} More is omitted for brevity."),
     "style.placeholder": say(LIMITS, SAID, f"{SAID} TODO: say more."),

@@ -44,7 +44,7 @@ def study(folder: Path) -> Path:
             runs = list(_runs(condition, trials))
             store.put_trials(trials)
             fake.put(store, runs)
-            store.put_verdicts(list(_verdicts(condition, runs)))
+            fake.put_verdicts(store, list(_verdicts(condition, runs)))
     return path
 
 

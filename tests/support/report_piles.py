@@ -4,6 +4,7 @@ from pathlib import Path
 
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested, OfferedRow, SourceRow
+from skilljuror.models.review import JudgedBuild
 from skilljuror.store import open_write
 from tests.support import fabricated_records as fake
 
@@ -35,7 +36,7 @@ def scripted_study(folder: Path) -> Path:
         store.put_builds([fake.build(task) for task in tasks])
         store.put_trials(trials)
         fake.put(store, runs)
-        store.put_verdicts([fake.verdict(event) for event in events])
+        fake.put_verdicts(store, [fake.verdict(event) for event in events])
     return path
 
 
@@ -67,7 +68,7 @@ def observed_logs(folder: Path) -> Path:
             run = fake.run(key, events=found, source=f"/home/{SECRET}/a.jsonl", warnings=(SECRET,))
             offered = (OfferedRow(key, "pdf-tools", False), OfferedRow(key, "never-used", False))
             fake.put(store, [fake.replaced(run, offered=offered)])
-        store.put_verdicts([verdict])
+        fake.put_verdicts(store, [verdict])
     return path
 
 
@@ -82,7 +83,7 @@ def hostile_study(folder: Path) -> Path:
     """A study whose names and texts try to leave their place."""
     path = folder / "study.duckdb"
     tasks = {"alpha": {"validation_type": EVIL}, "beta": {"validation_type": "plain"}}
-    record, results = fake.build("alpha", "review")
+    record, results, *_ = fake.build("alpha", "review")
     finding = results[-1].findings[0].model_copy(update={"message": "=HYPERLINK(1)"})
     results[-1] = results[-1].model_copy(update={"findings": (finding,)})
     trials = [
@@ -92,13 +93,13 @@ def hostile_study(folder: Path) -> Path:
     ]
     with open_write(path) as store:
         store.put_plan(fake.plan(tasks, ("baseline", "pd")))
-        store.put_builds([(record, results)])
+        store.put_builds([JudgedBuild(record, results)])
         store.put_trials(trials)
         for trial in trials:
             key = f"{EVIL}{trial.trial}"
             events = [fake.event(key, 0, skill=EVIL, resource=EVIL, quote=EVIL)]
             fake.put(store, [fake.run(key, trial=trial.trial, events=events)])
-            store.put_verdicts([fake.verdict(events[0], note=EVIL)])
+            fake.put_verdicts(store, [fake.verdict(events[0], note=EVIL)])
     return path
 
 

@@ -6,12 +6,22 @@ from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.pipeline.construction.audit import audit, is_declared, waive_declared
-from skilljuror.pipeline.construction.build import build_source, declared_findings, verify_build
+from skilljuror.models.resource_class import is_licence
+from skilljuror.pipeline.construction.audit import DECLARED, audit, is_declared, waive_declared
+from skilljuror.pipeline.construction.build import build_source, declared_findings
+from skilljuror.pipeline.construction.verification import verify_build
 from skilljuror.registry import resolve
 from skilljuror.tokens import estimate
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.layouts.placebo_irrelevant import sentences
+from skilljuror.transforms.layouts.placebo_irrelevant import (
+    ENDS,
+    HERDS,
+    PLACES,
+    REST,
+    RESTS,
+    SUBJECTS,
+    sentences,
+)
 from tests.support.bundle_corpus import TRAPS, bundle, write
 from tests.support.laid_out import CONTROLS, built
 
@@ -66,7 +76,8 @@ def test_declared_findings_stand_and_decide_nothing(variant):
     waived = waive_declared(judged, declared_findings(transform))
     assert judged.verdict == "fail"
     assert waived.verdict == "pass"
-    assert waived.findings == judged.findings
+    assert [one.id for one in waived.findings] == [one.id for one in judged.findings]
+    assert {one.waived for one in waived.own} == {DECLARED}
 
 
 @pytest.mark.parametrize("name", TRAPS)
@@ -79,7 +90,40 @@ def test_the_irrelevant_page_is_as_long_and_says_nothing_of_its_parent(name):
     assert abs(estimate(after) - estimate(before)) <= 12 + 0.05 * estimate(before)
     said = {line for line in before.split("\n")[skip:] if len(line.split()) > 2}
     assert not said & set(after.split("\n")[skip:])
-    assert list(made.files) == [made.skills[0].path]
+    assert [one for one in made.files if not is_licence(one)] == [made.skills[0].path]
+
+
+def endings():
+    """The words that a title or a sentence of the irrelevant page may end in: none is a function word."""
+    texts = (*SUBJECTS, *PLACES, *ENDS, *HERDS, *REST, *RESTS)
+    return {text.split()[-1] for text in texts}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_the_irrelevant_page_reads_like_text(name):
+    """A heading is a title, any other line whole sentences, or one noun where there is no room."""
+    text = root(built(name, "placebo-irrelevant")[2])
+    lines = text.split("\n")[frontmatter_end(text.split("\n")) :]
+    for line in filter(str.strip, lines):
+        said = line.lstrip("#- ")
+        if line.startswith("#") or " " not in said:
+            assert not said.endswith(".")
+        else:
+            assert said.endswith(".")
+            said = said.removesuffix(".")
+        assert said[0].isupper()
+        assert said.split()[-1].lower() in endings()
+
+
+def test_terms_of_use_stay_beside_the_irrelevant_page():
+    head = b"---\nname: s\ndescription: d\n---\n# S\n\nFill the form.\n"
+    files = {"s/SKILL.md": head, "s/LICENSE.txt": b"Free for all.\n", "s/rates.csv": b"a,b\n1,2\n"}
+    blob = type(bundle("tiny").files["tiny/SKILL.md"])
+    source = make_bundle("s", {path: blob(data) for path, data in files.items()})
+    plan = resolve(TRANSFORMS, "placebo-irrelevant", "variant")().plan(source, {})
+    made = make_bundle("s", render(plan, source))
+    assert sorted(made.files) == ["s/LICENSE.txt", "s/SKILL.md"]
+    assert verify_control(plan, source, made) == ()
 
 
 @pytest.mark.parametrize("name", TRAPS)
@@ -156,7 +200,9 @@ def test_a_build_with_controls_is_accepted_and_proved_again(tmp_path):
     assert {one.verdict for one in record.variants} == {"pass"}
     assert told["pd"].expected_findings == ()
     assert "layout.pd-unnamed" in told["placebo-unrouted"].expected_findings
-    assert verify_build(tmp_path / "out") == ()
+    assert verify_build(tmp_path / "out").proved
     page = tmp_path / "out" / "variants" / "placebo-irrelevant" / "csv-report" / "SKILL.md"
     page.write_text(page.read_text().replace("lighthouse", "windmill"))
-    assert any("placebo-irrelevant" in problem for problem in verify_build(tmp_path / "out"))
+    assert any(
+        "placebo-irrelevant" in problem for problem in verify_build(tmp_path / "out").problems
+    )

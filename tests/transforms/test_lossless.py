@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from skilljuror.bundles.reader import make_bundle
 from skilljuror.knowledge.plans.render import rebuild, render
 from skilljuror.knowledge.plans.verify import verify, verify_control
-from skilljuror.models.bundle import Bundle
+from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.pipeline.construction.build import declared_findings
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
@@ -38,6 +38,18 @@ def chain(source: Bundle) -> dict[str, Bundle]:
 @given(bundles())
 def test_hostile_markdown_survives(source):
     chain(source)
+
+
+def test_sections_pasted_with_other_line_ends_survive():
+    told = "".join(
+        f"## Part {part}\n\n{'Mix the glaze and sieve it twice. ' * 60}\n\n" for part in "AB"
+    )
+    text = "---\nname: fuzz\ndescription: How glazes are mixed.\n---\n\n# Glazes\n\n"
+    root = Blob((text + told.replace("\n", "\r\n")).encode())
+    made = chain(make_bundle("fuzz", {"fuzz/SKILL.md": root}))
+    pages = [blob.data for path, blob in made["pd"].files.items() if path != "fuzz/SKILL.md"]
+    assert pages
+    assert all(page.count(b"\r\n") == page.count(b"\n") for page in pages)
 
 
 @pytest.mark.slow

@@ -66,3 +66,23 @@ def test_they_follow_their_files(end: str, mark: str, folder: str) -> None:
         judged = audit(made[parent], made[name], name, "strict")
         rules = {one.rule for one in judged.own if one.severity != "info"}
         assert not {rule for rule in rules if rule.startswith(("knowledge.", "hygiene.broken"))}
+
+
+def _pd_of(line: str) -> Bundle:
+    """`pd` of a small skill whose root holds the line."""
+    head = BODY.partition("## API reference")[0]
+    body = f"{head}{line}\n\nUse [ref].\n\n## Examples\n\n{FILLER * 2}\n"
+    source = make_bundle("k", {"k/SKILL.md": Blob(body.encode())})
+    return laid_out(source, "baseline", "pd")["pd"]
+
+
+@pytest.mark.parametrize("spelled", [str, str.upper, lambda path: path.partition("/")[0]])
+@pytest.mark.parametrize("link", ["[ref]: {}", "See [these]({})."])
+def test_a_link_that_leads_nowhere_leads_nowhere_in_pd(link, spelled):
+    """No page that `pd` makes takes a name that the source's links name in vain."""
+    (page,) = (path for path in _pd_of("").files if path != "k/SKILL.md")
+    target = spelled(page.removeprefix("k/"))
+    files = _pd_of(link.format(target)).files
+    assert len(files) == 2
+    assert not any(f"{path}/".casefold().startswith(f"k/{target}/".casefold()) for path in files)
+    assert link.format(target) in (files["k/SKILL.md"].text or "")

@@ -22,6 +22,7 @@ from skilljuror.attribution.resolution.glob_matches import paths_by_front_matter
 from skilljuror.attribution.resolution.skill_catalog import ResourceLocation, SkillCatalog
 from skilljuror.attribution.shell.expansion import Environment
 from skilljuror.attribution.shell.reader import ShellReader
+from skilljuror.attribution.shell.syntax_tree import parse
 from skilljuror.attribution.shell.wrappers import unwrap
 from skilljuror.models.events import EventKind
 from skilljuror.models.trajectory import ToolCall
@@ -74,6 +75,8 @@ class AccessResolver(Struct):
     glob many times."""
     cut: set[int] = field(default_factory=set)
     """Raw lines of the calls of which not all accesses were followed."""
+    unread: set[int] = field(default_factory=set)
+    """Raw lines of the calls whose shell text was not read to its end."""
 
     def resolve_call(
         self, call: ToolCall, agent: str, output: str
@@ -138,6 +141,8 @@ class AccessResolver(Struct):
         if not text or not self._relevant(text, folder):
             return []
         accesses, end = self._shell_accesses(text, folder)
+        if parse(text)[1]:
+            self.unread.add(call.line)
         if shell is not None:
             self._keep_folder(shell, end)
         return accesses

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from skilljuror.attribution.paths import contains_any, glob_fits, is_glob, name_of, normalised
+from skilljuror.models.harbor import SKILL_ROOTS
 from skilljuror.models.resource_class import is_root
 from skilljuror.work import FEW_TURNS, charge
 
@@ -16,7 +17,8 @@ _AGENT_FOLDERS = (
 _KNOWN_ROOT = re.compile(
     rf"^(.*?(?:(?:^|/)(?:{_AGENT_FOLDERS})/skills?(?:/\.system)?"
     r"|/plugins/(?:cache|marketplaces|repos)/(?:[^/]+/){1,5}?skills|(?:^|/)mnt/skills/(?:public|user|private|examples|organization)"
-    r"|(?:^|/)harbor/skills|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
+    rf"|(?:^|/)harbor/skills|^(?:{'|'.join(SKILL_ROOTS.values())})"
+    r"|/agent/sessions/skills|(?:^|/)environment/skills))(?:/(.*))?$"
 )
 """Roots seen in real logs (formats §2), wherever they lie; all of them say "skill"."""
 _PATH_SIGNS = ("skills", "skill/", "SKILL.md", "skill.md", "SKILL_", "Begin Patch")

@@ -63,7 +63,7 @@ class ShellReader(Struct):
 
     def read(self, text: str) -> list[Command]:
         """The simple commands of a text, in order."""
-        self._run(parse(text))
+        self._run(parse(text)[0])
         return self.commands
 
     def _run(self, script: Script) -> None:

@@ -6,7 +6,7 @@ here-document, and nests statements by operator.
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, Union
 
@@ -159,22 +159,26 @@ _EXPANSION = re.compile(
 )
 _ANSI_C = re.compile(r"\\(.)", re.DOTALL)
 _CONTROLS = {"n": "\n", "t": "\t", "r": "\r"}
+_LANGUAGE = Language(tree_sitter_bash.language())
 _DELIMITER = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)['\"]?")
 
 
 @lru_cache(maxsize=32)
-def parse(text: str) -> Script:
-    """The pipelines of a shell text; never raises."""
+def parse(text: str) -> tuple[Script, bool]:
+    """The pipelines of a shell text, and whether its end takes too much work to be read; never raises."""
+    over = None
     if len(text) > MOST_OPERATORS:
         over = next(islice(_OPERATOR.finditer(text), MOST_OPERATORS, None), None)
         text = text[: over.start()] if over else text
-    source, root = _parsed(text.replace("\0", _NUL))
-    return _TreeReader(source).script(root.children)
+    text = text.replace("\0", _NUL)
+    source, root = _parsed(text)
+    cut = over is not None or len(source) < len(text.encode(errors="replace").rstrip())
+    return _TreeReader(source).script(root.children), cut
 
 
-@cache
 def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+    """A parser for one text: what one that was stopped or watched still holds has ended the process."""
+    return Parser(_LANGUAGE)
 
 
 def _parsed(text: str) -> tuple[bytes, Node]:
@@ -208,7 +212,6 @@ def _counted(source: bytes) -> tuple[bytes, Node, int]:
     try:
         root = _parser().parse(chunk, progress_callback=stop).root_node
     except ValueError:  # it was stopped
-        _parser().reset()
         source = source[:end]
         root = _parser().parse(source).root_node
     charge(10 * steps * steps)

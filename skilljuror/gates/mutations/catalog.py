@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from skilljuror.gates.mutations import benign, line_drift, shape_drift
+from skilljuror.gates.mutations import (
+    benign,
+    code_paths,
+    line_drift,
+    order_drift,
+    routing_drift,
+    shape_drift,
+)
 from skilljuror.gates.mutations.sites import MutationSite, MutationTarget
 
 
@@ -34,6 +41,16 @@ MUTATIONS: dict[str, Mutation] = {
     "swap-cells": Mutation(True, shape_drift.swap_cells),
     "drop-script-line": Mutation(True, shape_drift.drop_script_line),
     "move-context": Mutation(True, shape_drift.move_context),
+    "antonym": Mutation(True, line_drift.antonym),
+    "swap-files": Mutation(True, routing_drift.swap_files),
+    "retarget-row": Mutation(True, routing_drift.retarget_row),
+    "dull-cue": Mutation(True, routing_drift.dull_cue),
+    "drop-pointer": Mutation(True, routing_drift.drop_pointer),
+    "swap-sections": Mutation(True, order_drift.swap_sections),
+    "swap-contents": Mutation(True, order_drift.swap_contents),
+    "swap-conditions": Mutation(True, order_drift.swap_conditions),
+    "retarget-code-path": Mutation(True, code_paths.retarget_code_path),
+    "drop-announcement": Mutation(True, code_paths.drop_announcement),
     "none": Mutation(False, benign.none),
     "rewrap": Mutation(False, benign.rewrap),
     "emphasis": Mutation(False, benign.emphasis),

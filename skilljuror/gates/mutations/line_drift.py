@@ -34,6 +34,25 @@ _TURNED = {
     "at most": "at least", "less than": "more than", "more than": "less than",
     "greater than": "less than", "fewer than": "more than", "below": "above", "above": "below",
 }  # fmt: skip
+_ANTONYMS = """
+smallest largest, small large, smaller larger, short long, shorter longer, first last, early late, fast slow,
+faster slower, easy difficult, simple complex, good bad, better worse, best worst, correct wrong, new old,
+high low, higher lower, highest lowest, many few, reliably rarely, often rarely, clear unclear, valid invalid,
+safe unsafe, known unknown, public private, internal external, explicit implicit, static dynamic, manual automatic,
+include exclude, includes excludes, add remove, adding removing, open close, enable disable, enabled disabled,
+increase decrease, increases decreases, keep discard, pass fail, passes fails, show hide, shows hides, input output,
+read write, upper lower, left right, top bottom, start end, begin finish, full empty, complete incomplete,
+separate combined, local remote, specific general, strict lenient, strong weak, same different, success failure,
+positive negative, direct indirect, necessary unnecessary, related unrelated, source symptom, inside outside
+"""
+_OPPOSITE = {
+    word: other
+    for pair in (entry.split() for entry in _ANTONYMS.split(","))
+    for word, other in (pair, pair[::-1])
+}
+_ANTONYM = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(sorted(_OPPOSITE, key=len, reverse=True))})(?![\w-])", re.IGNORECASE
+)
 _FLAG = re.compile(r"(?<=\s)--([a-z]{3,})")
 
 Substitute = Callable[[re.Match[str]], str]
@@ -98,6 +117,16 @@ def flip_comparator(target: MutationTarget) -> Iterator[MutationSite]:
 def swap_numbers(target: MutationTarget) -> Iterator[MutationSite]:
     """Exchange two numbers of one line."""
     yield from _edits(target, _TWO_NUMBERS, lambda match: match[3] + match[2] + match[1])
+
+
+def antonym(target: MutationTarget) -> Iterator[MutationSite]:
+    """Put a word's opposite in its place."""
+    yield from _edits(target, _ANTONYM, _opposite)
+
+
+def _opposite(match: re.Match[str]) -> str:
+    word = _OPPOSITE[match[0].lower()]
+    return word.upper() if match[0].isupper() else word.capitalize() if match[0].istitle() else word
 
 
 def _turned(table: Mapping[str, str]) -> Substitute:

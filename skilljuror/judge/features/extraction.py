@@ -14,8 +14,14 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 
+from skilljuror.judge.features.commands import commands
 from skilljuror.judge.features.key_values import settings
-from skilljuror.judge.features.tokenisation import WeightedFeature, content_words, words_of
+from skilljuror.judge.features.tokenisation import (
+    STOP_WORDS,
+    WeightedFeature,
+    content_words,
+    words_of,
+)
 from skilljuror.judge.features.values import COOCCURRENCE_PREFIX, normalised_value, value_position
 
 PHRASE_WORDS = 4
@@ -42,6 +48,10 @@ _SPAN = re.compile(r"`([^`\n]{1,80})`")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _EXTENSION = re.compile(r"[A-Za-z0-9_)-]\.[A-Za-z][A-Za-z0-9]{0,5}$")
 _DIGEST = re.compile(r"[0-9a-f]{7,64}|[0-9A-F]{7,64}")
+_INDENTED = re.compile(r"(?: {4}|\t)\s*[a-z]")
+_HUMP = re.compile(r"([a-z])([A-Z])")
+_LETTERS = re.compile(r"[a-z]{4,}")
+_COMPANY_CHARS = 300
 _HEADING = re.compile(r"\s*+(?:[+>*]\s*+)?#{1,6}\s+\S")
 
 
@@ -74,6 +84,9 @@ def _extract(line: str, code: bool, common: frozenset[str]) -> Iterator[Weighted
         yield title, min(len(words), 2)
     yield from settings(line)
     yield from names_and_numbers(line, common)
+    yield from named_numbers(line, common)
+    for piece in (line,) if code or _INDENTED.match(line) else _SPAN.findall(line):
+        yield from commands(piece, common)
 
 
 def _meaningful(words: list[str], common_pairs: frozenset[str]) -> list[bool]:
@@ -109,6 +122,26 @@ def names_and_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterat
     for number in numbers(line):
         if normalised_value(number) not in common:
             yield from number_features(number)
+
+
+def named_numbers(line: str, common: frozenset[str] = frozenset()) -> Iterator[WeightedFeature]:
+    """A number of four digits in the company of a word: "ramp of 137.5" and MAX_RAMP = 137.5."""
+    found = {
+        feature
+        for number in numbers(line)
+        if normalised_value(number) not in common
+        for feature, weight in number_features(number)
+        if weight > 1
+    }
+    words = company(line) if found else ()
+    yield from ((f"{number} {word}", 1) for number in sorted(found) for word in words)
+
+
+def company(line: str) -> list[str]:
+    """The plain words of a line, parts of names among them, without a plural's ending."""
+    apart = _HUMP.sub(r"\1 \2", line[:_COMPANY_CHARS]).lower()
+    words = dict.fromkeys(word.removesuffix("s") for word in _LETTERS.findall(apart))
+    return [word for word in words if word not in STOP_WORDS]
 
 
 def tokens_of(line: str) -> list[str]:
@@ -222,7 +255,12 @@ def _number_features(text: str) -> Iterator[WeightedFeature]:
 
 def is_number(feature: str) -> bool:
     """Whether a feature is a number."""
-    return feature.startswith("#") and not feature.startswith(HEADING_PREFIX)
+    return feature.startswith("#") and not is_heading(feature)
+
+
+def is_heading(feature: str) -> bool:
+    """Whether a feature is a heading."""
+    return feature.startswith(HEADING_PREFIX)
 
 
 def _is_year(text: str) -> bool:
@@ -252,10 +290,13 @@ def _entry_features(token: str) -> Iterator[str]:
 def position_of(line: str, feature: str) -> int:
     """Column of a feature on a line, from 0; 0 where it cannot be found."""
     if is_number(feature):
+        feature = feature.split()[0]
         matches = _NUMBER.finditer(line)
         return next((m.start() for m in matches if feature in dict(number_features(m.group(1)))), 0)
     if feature.startswith(COOCCURRENCE_PREFIX):
-        return value_position(line, feature.split()[1])
+        value = feature.split()[1]
+        named = re.search(value.replace("_", "[_-]"), line, re.IGNORECASE)
+        return named.start() if named and value[0].isalpha() else value_position(line, value)
     words = words_of(feature.removeprefix(ENTRY_PREFIX))
     pattern = r"[\W_]{1,9}".join(map(re.escape, words))
     match = re.search(pattern, line, re.IGNORECASE)

@@ -3,11 +3,13 @@
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
+from skilljuror.judge.features.commands import COMMAND_PREFIX, commands_on, program_of
 from skilljuror.judge.features.extraction import (
     DECISIVE_WEIGHT,
     ENTRY_PREFIX,
     HEADING_PREFIX,
     PHRASE_WORDS,
+    company,
     entry_feature,
     features_of,
     features_of_token,
@@ -42,6 +44,8 @@ class FeatureIndex:
         """First words of the phrases."""
         self._vocabulary: set[str] = set()
         """First words of all features: a line without any of them holds none."""
+        self._programs: set[str] = set()
+        """Programs of the commands."""
         self._has_numbers = False
         self._setting_values: set[str] = set()
         """Values of the settings: a number in one spelling, or the first word."""
@@ -89,6 +93,10 @@ class FeatureIndex:
         if feature.startswith("#"):
             self._has_numbers = True
             return
+        if feature.startswith(COMMAND_PREFIX):
+            self._programs.add(program_of(feature))
+            self._vocabulary.update(words_of(program_of(feature))[:1])
+            return
         if "=" in feature:
             self._setting_values.add(value_of(feature))
         words = words_of(feature.removeprefix(ENTRY_PREFIX))
@@ -133,6 +141,8 @@ class FeatureIndex:
             yield title
         for token in tokens_of(line):
             yield from self._in_token(token)
+        if self._programs:
+            yield from commands_on(line, self.weights, self._programs)
         yield from self._with_values(line, words)
 
     def _in_token(self, token: str) -> tuple[str, ...]:
@@ -148,8 +158,13 @@ class FeatureIndex:
     def _with_values(self, line: str, words: list[str]) -> Iterator[str]:
         """Indexed numbers of a line, and indexed settings, where one of their values stands on it."""
         written = numbers(line)
-        for number in written:
-            yield from (name for name, _ in number_features(number) if name in self.weights)
+        found = [
+            name for one in written for name, _ in number_features(one) if name in self.weights
+        ]
+        yield from found
+        words_beside = company(line) if found else ()
+        named = (f"{name} {word}" for name in found for word in words_beside)
+        yield from (name for name in named if name in self.weights)
         has_value = not self._setting_values.isdisjoint(words) or any(
             f"{float(number.replace(',', '')):g}" in self._setting_values for number in written
         )

@@ -13,9 +13,11 @@ values that anything else in the run held together.
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from skilljuror.judge.features.field_names import field_names, name_bits
 from skilljuror.judge.features.values import (
     COOCCURRENCE_PREFIX,
     ValueOnLine,
@@ -86,11 +88,27 @@ class _Window:
     """Value of some passage -> (its first place in the window, from 0; its line)."""
 
 
-def passages(lines: Iterable[str]) -> Iterator[Passage]:
+class Reading(NamedTuple):
+    """What counts as a value on a line, and how common it is."""
+
+    values_of: Callable[[str], list[str]]
+    """Values of a line, in order."""
+    bits_of: Callable[[str], float]
+    """Surprise of a value in bits."""
+
+
+VALUES = Reading(values_of, surprise_bits)
+"""Numbers, dates and times."""
+
+FIELDS = Reading(field_names, name_bits)
+"""Names of fields, each of which stands for a value."""
+
+
+def passages(lines: Iterable[str], reading: Reading = VALUES) -> Iterator[Passage]:
     """The lines of a text with values, and its stretches of lines without a gap or a table."""
     block: list[list[ValueOnLine]] = []
     for line in lines:
-        on_line = [(value, line) for value in values_of(without_list_marker(line))]
+        on_line = [(value, line) for value in reading.values_of(without_list_marker(line))]
         yield _passage(on_line)
         if line.strip() and "|" not in line:
             block.append(on_line)
@@ -115,8 +133,9 @@ def _passage(values: Iterable[ValueOnLine]) -> Passage:
 class CooccurrenceDetector:
     """The passages of one agent's resources, and what else its run held of their values."""
 
-    def __init__(self, rule: CooccurrenceRule) -> None:
+    def __init__(self, rule: CooccurrenceRule, reading: Reading = VALUES) -> None:
         self._rule = rule
+        self._reading = reading
         self._passages: dict[str, Passage] = {}
         self._passage_counts: dict[str, int] = {}
         """Feature -> passages of the text that it stands in."""
@@ -143,7 +162,11 @@ class CooccurrenceDetector:
         key = tuple(lines)
         if key not in self._passages_of:
             fewest, most = self._rule.fewest_values, self._rule.most_values
-            kept = (passage for passage in passages(lines) if fewest <= len(passage) <= most)
+            kept = (
+                passage
+                for passage in passages(lines, self._reading)
+                if fewest <= len(passage) <= most
+            )
             self._passages_of[key] = {
                 COOCCURRENCE_PREFIX + " ".join(passage): passage for passage in kept
             }
@@ -181,7 +204,7 @@ class CooccurrenceDetector:
         """Overlapping windows, each half a window after the one before, that hold enough values of passages."""
         if not self._passages:
             return
-        written = [(value, line) for line in lines for value in values_of(line)]
+        written = [(value, line) for line in lines for value in self._reading.values_of(line)]
         half = self._rule.window // 2
         for start in range(0, max(1, len(written) - half), half):
             part = written[start : start + 2 * half]
@@ -205,7 +228,8 @@ class CooccurrenceDetector:
     def _surprise(self, value: str) -> float:
         everyday = value in self._rule.everyday
         return min(
-            surprise_bits(value), self._rule.everyday_bits if everyday else self._rule.most_bits
+            self._reading.bits_of(value),
+            self._rule.everyday_bits if everyday else self._rule.most_bits,
         )
 
     def _can_prove(self, feature: str) -> bool:

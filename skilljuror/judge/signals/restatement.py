@@ -3,7 +3,8 @@
 Two texts about one thing share words anyway. A restatement says again what one line of the
 output says. One sentence of the words holds at least two telling words of that line that the
 run's own command does not say (one is enough to take up a failure), and a third of all such
-words of the line; or it holds one such word and two thirds of everything on the line.
+words of the line; or it holds one such word and two thirds of everything on the line. A count or a
+negation with its word ("37 burrows", "no shadow") counts as two more.
 """
 
 import re
@@ -33,6 +34,7 @@ MOST_SENTENCES = 300
 """Sentences after a run that are compared with what it printed; what is said after them is not."""
 
 _ENDINGS = ("ing", "ed", "es", "s")
+_QUALIFIED = re.compile(r"(?<![\w.,-])(\d+|no|not|without) ([a-z]{4,})")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s|\n")
 
 
@@ -51,7 +53,14 @@ def stems(line: str, generic: frozenset[str]) -> set[str]:
         for word in words_of(line)
         if len(word) >= 4 and word not in STOP_WORDS and not word.isdigit()
     )
-    return {word for word in words if word not in generic}
+    telling = {word for word in words if word not in generic}
+    pairs = ((how, stem(word)) for how, word in _QUALIFIED.findall(line.lower()))
+    return telling | {f"{how} {word}" for how, word in pairs if word in telling}
+
+
+def _count(new: set[str]) -> int:
+    """How many words these are; one with its count or its negation is three in all."""
+    return len(new) + sum(" " in word for word in new)
 
 
 @dataclass(frozen=True)
@@ -82,7 +91,7 @@ class _Output:
 
     def restated(self, printed: set[str], shared: set[str]) -> bool:
         """Whether the shared words of a line restate it."""
-        new = len(shared - self.command_words)
+        new = _count(shared - self.command_words)
         if new >= self.fewest and new >= SHARE_OF_NEW_WORDS * len(printed - self.command_words):
             return True
         fewest = max(FEWEST_WORDS, SHARE_OF_ALL_WORDS * len(printed))

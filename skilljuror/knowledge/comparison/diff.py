@@ -4,6 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from skilljuror.knowledge.comparison.code_paths import changed_code_paths
+from skilljuror.knowledge.comparison.context import (
+    below_other_headings,
+    below_other_skills,
+    led_by_others,
+    sections_below_siblings,
+)
 from skilljuror.knowledge.comparison.file_matching import FilePairs, pair_files
 from skilljuror.knowledge.comparison.generated_lines import GeneratedLineProvenance
 from skilljuror.knowledge.comparison.link_targets import LinkComparison
@@ -11,15 +18,13 @@ from skilljuror.knowledge.comparison.ordering import swapped_lines, swapped_step
 from skilljuror.knowledge.comparison.routing_lines import RoutingLines
 from skilljuror.knowledge.comparison.unit_matching import (
     AlikePair,
-    UnitMatching,
-    heading_above,
-    headings_above,
     match_units,
 )
 from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.units.critical_tokens import critical_change
 from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
+from skilljuror.knowledge.units.opposites import contrasts, turned_round
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.knowledge import CONTENT_KINDS, ChangeKind, Unit, UnitDiff, UnitPair
 
@@ -31,9 +36,10 @@ _VERBATIM: dict[str, ChangeKind] = {"code": "code", "row": "row", "field": "fiel
 def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     """Compare what two bundles say, without regard to where they say it.
 
-    A pair with the same critical tokens in the same order is reworded; with others, or with the
-    same words in another order, it is altered; so is any change of a code line, a table row or a
-    frontmatter field, a file's bytes or name, and the order of two steps that both still stand.
+    A pair with the same critical tokens in the same order is reworded; with others, with the same
+    words in another order or with a word turned into its opposite, it is altered; so is any change of
+    a code line, a table row or a frontmatter field, a file's bytes or name, and the order of two steps
+    that both still stand.
     Generated lines and hand-written routing lines are listed apart from what was added.
     (transforms §5.2)
     """
@@ -45,13 +51,17 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
     matching = match_units(_content(old), _content(new), normaliser)
     files = pair_files(_of_kind(old, "file"), _of_kind(new, "file"))
     links = LinkComparison((parent, variant), (old, new), normaliser)
-    pairs = [_classified(pair, normaliser, links) for pair in matching.alike]
+    contrasted = contrasts(unit.text for unit in old) if matching.alike else frozenset()
+    pairs = [_classified(pair, normaliser, links, contrasted) for pair in matching.alike]
     altered = [pair for pair in pairs if pair.change is not None]
     altered += files.altered
     altered += _executable(files, parent, variant)
-    altered += swapped_steps(_of_kind(old, "step"), _of_kind(new, "step"), matching, normaliser)
+    altered += swapped_steps(old, new, matching)
     altered += swapped_lines(old, matching)
-    altered += links.mentions(matching.same)
+    paths = list(changed_code_paths((parent, variant), (old, new), matching, normaliser))
+    altered += paths
+    told = {pair.after for pair in paths}
+    altered += links.mentions(same for same in matching.same if same[1] not in told)
     altered += links.links(matching)
     provenance = GeneratedLineProvenance((parent, variant), (old, new), matching)
     generated, added = _partition(matching.added, provenance.template)
@@ -63,7 +73,12 @@ def diff(parent: Bundle, variant: Bundle) -> UnitDiff:
         altered=tuple(altered),
         missing=(*files.missing, *(u for u in matching.missing if not _is_no_loss(u, titles))),
         added=(*files.added, *added),
-        moved=tuple(_moved(matching, provenance, (old, new))),
+        moved=(
+            *below_other_headings(matching, provenance, (old, new)),
+            *below_other_skills(matching, (parent, variant), (old, new)),
+            *sections_below_siblings(matching, (old, new)),
+            *led_by_others(matching, (old, new), normaliser),
+        ),
         generated=tuple(generated),
         routing=tuple(routing),
     )
@@ -88,13 +103,20 @@ def _is_no_loss(unit: Unit, variant_headings: frozenset[str]) -> bool:
     return generated or copied or unit.generated is not None
 
 
-def _classified(pair: AlikePair, normaliser: TextNormaliser, links: LinkComparison) -> UnitPair:
+def _classified(
+    pair: AlikePair,
+    normaliser: TextNormaliser,
+    links: LinkComparison,
+    contrasted: frozenset[tuple[str, str]],
+) -> UnitPair:
     before, after = pair.before, pair.after
     change = critical_change(normaliser.critical_tokens(before), normaliser.critical_tokens(after))
     if change in {None, "reference", "order"}:
         change = _VERBATIM.get(before.kind, change)
     change = change or _reordered(normaliser.text(before), normaliser.text(after))
     change = change or ("reference" if links.confused(before, after) else None)
+    if change is None and turned_round(before.text, after.text, contrasted):
+        change = "opposite"
     return UnitPair(before, after, round(pair.ratio, 3), change)
 
 
@@ -121,38 +143,3 @@ def _partition(
     held = [bool(holds(unit)) for unit in units]
     pairs = list(zip(units, held, strict=True))
     return [unit for unit, yes in pairs if yes], [unit for unit, yes in pairs if not yes]
-
-
-_Units = Sequence[Unit]
-
-
-def _moved(
-    matching: UnitMatching, provenance: GeneratedLineProvenance, sides: tuple[_Units, _Units]
-) -> Iterator[UnitPair]:
-    """Same text below another heading of the parent, though its own heading still stands."""
-    old, new = sides
-    variant_headings = {unit.text for unit in new if unit.kind == "heading"} | {""}
-    renamed = {p.before.text: p.after.text for p in matching.alike if p.before.kind == "heading"}
-    parent_headings, variant_parents = _headings_with_parent(old), _headings_with_parent(new)
-    for before, after in matching.same:
-        old_heading, new_heading = heading_above(before), heading_above(after)
-        if before.kind in {"heading", "field"}:
-            continue
-        if old_heading == new_heading:
-            old_headings, new_headings = headings_above(before), headings_above(after)
-            if (
-                old_headings != new_headings
-                and old_headings in variant_parents
-                and new_headings in parent_headings
-            ):
-                yield UnitPair(before, after)
-        elif new_heading in {"", renamed.get(old_heading)} or old_heading not in variant_headings:
-            continue
-        elif not provenance.is_generated_heading(new_heading, old_heading):
-            yield UnitPair(before, after)
-
-
-def _headings_with_parent(units: Sequence[Unit]) -> frozenset[tuple[str, ...]]:
-    """Headings with the one above them, for headings of one name tell nothing by themselves."""
-    titles = [unit for unit in units if unit.kind == "heading" and unit.headings]
-    return frozenset((unit.headings[-1], unit.text) for unit in titles)

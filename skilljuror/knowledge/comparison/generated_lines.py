@@ -14,11 +14,17 @@ from pathlib import PurePosixPath
 from posixpath import dirname, join, normpath
 
 from skilljuror.knowledge.comparison.unit_matching import UnitMatching
-from skilljuror.knowledge.generated.templates import TEMPLATES, template_of_heading
+from skilljuror.knowledge.generated.templates import (
+    TEMPLATES,
+    WRITE_OUT,
+    announced_path,
+    template_of_heading,
+)
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.knowledge.markdown.headings import anchors
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
 from skilljuror.knowledge.plans.trigger_sentences import TRIGGER_ROW, trigger_in, trigger_problem
+from skilljuror.knowledge.units.code_paths import carried_files
 from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.knowledge.units.normalised_text import all_paths, without_local_target
 from skilljuror.models.bundle import Bundle
@@ -60,6 +66,9 @@ class GeneratedLineProvenance:
             return self._field(unit)
         if unit.generated == TRIGGER_ROW:
             return TRIGGER_ROW if self._trigger(unit) else None
+        if unit.generated == WRITE_OUT:
+            path = join(dirname(unit.file), announced_path(unit.text) or "")
+            return WRITE_OUT if path in carried_files(self._variant_units) else None
         if unit.generated is not None:
             follows = unit.generated.startswith("row-")
             return unit.generated if not follows or self._row(unit) else None
@@ -141,8 +150,9 @@ class GeneratedLineProvenance:
         return self._by_file.get(path, []) + below
 
     def _mentions(self, target: str) -> list[str]:
-        """Units of the parent that share a line with a mention of the target, or a link to it; and
-        the words before a colon that lead to it. A page may have been a skill inside a skill."""
+        """Units of the parent that share a line with a mention of the target, or a link to it, or
+        open the text below a heading that mentions it; and the words before a colon that lead to
+        it. A page may have been a skill inside a skill."""
         name = PurePosixPath(target).name.lower()
         inner = f"{PurePosixPath(name).stem}/skill.md"
         units = [
@@ -154,7 +164,19 @@ class GeneratedLineProvenance:
         texts = {text for line in lines for text in self._by_line[line]}
         lines_above = {(file, number - 1) for file, number in lines}
         texts_above = (text for line in lines_above for text in self._by_line[line])
-        return sorted(texts | {text for text in texts_above if text.endswith(":")})
+        texts |= {text for text in texts_above if text.endswith(":")}
+        texts |= {self._openings.get((unit.file, unit.start), "") for unit in units}
+        return sorted(texts)
+
+    @cached_property
+    def _openings(self) -> dict[tuple[str, int], str]:
+        """(file, line) of each heading of the parent -> the first unit below it."""
+        content = [unit for unit in self._parent_units if unit.kind in CONTENT_KINDS]
+        return {
+            (above.file, above.start): below.text
+            for above, below in pairwise(content)
+            if above.kind == "heading" and above.file == below.file
+        }
 
     @cached_property
     def _file_mentions(self) -> "_FileMentions":

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from skilljuror.knowledge.generated.templates import MARKER, template_of_heading
 from skilljuror.knowledge.units.normalised_text import TextNormaliser
+from skilljuror.knowledge.units.opposites import turned_round
 from skilljuror.models.knowledge import Unit
 
 ALIKE = 0.6
@@ -20,6 +21,9 @@ _PROSE_WORD = re.compile(r"\w[\w'./-]*\w|\w|[<>=≤≥]+")
 _CODE_WORD = re.compile(r"\w+|[^\w\s]")
 _FAMILIES = {"item": "prose", "statement": "prose"}
 _NEVER_ALIKE = frozenset({"file", "step"})
+_BRIEF = 2
+"""Words of which one is too much of the whole for its change to leave two units alike, unless they
+stand below one heading."""
 _CANDIDATES = 40
 _NEAR = 400
 """Units at most that one is measured against; of more, those that stand about where it stood."""
@@ -62,7 +66,8 @@ def match_units(
 
     Equal units that stand several times are paired by their neighbours and headings, so that
     each occurrence finds its own place. Of the rest, pairs of one family whose words agree to
-    `ALIKE` are taken best first; equal critical tokens break ties. (transforms §5.2)
+    `ALIKE` are taken best first; equal critical tokens break ties. Of two that differ in one of two
+    words, neither stands for the other elsewhere. (transforms §5.2)
     """
     old, new = _keyed(parent, normaliser), _keyed(variant, normaliser)
     same: list[tuple[Unit, Unit]] = []
@@ -70,7 +75,10 @@ def match_units(
         taken, old, new = _exact(old, new, width)
         same += taken
     alike, missing, added = _fuzzy(old, new, normaliser)
-    return UnitMatching(same, alike, missing, added)
+    alike += _brief_opposites(missing, added)
+    paired = {id(unit) for pair in alike for unit in (pair.before, pair.after)}
+    missing = [unit for unit in missing if id(unit) not in paired]
+    return UnitMatching(same, alike, missing, [unit for unit in added if id(unit) not in paired])
 
 
 class _Keyed(NamedTuple):
@@ -156,6 +164,22 @@ def _fuzzy(
     return sorted(pairs, key=lambda pair: (pair.before.file, pair.before.start)), missing, added
 
 
+def _brief_opposites(missing: Sequence[Unit], added: Sequence[Unit]) -> Iterator[AlikePair]:
+    """Units of a word or two below one heading that say the opposite: too few words to be alike."""
+    rest = list(filter(_is_brief, added))
+    for before in filter(_is_brief, missing if rest else ()):
+        place = family(before), heading_above(before)
+        there = (unit for unit in rest if (family(unit), heading_above(unit)) == place)
+        after = next((unit for unit in there if turned_round(before.text, unit.text)), None)
+        if after is not None:
+            rest.remove(after)
+            yield AlikePair(before, after, 1 - 1 / _BRIEF)
+
+
+def _is_brief(unit: Unit) -> bool:
+    return len(_PROSE_WORD.findall(unit.text)) <= _BRIEF
+
+
 def _candidates(
     old: list[_Keyed], new: list[_Keyed], normaliser: TextNormaliser
 ) -> Iterator[tuple[int, int, float, float]]:
@@ -172,11 +196,16 @@ def _candidates(
         position = number * len(new) // len(old)
         for other, most in _sharing(item.key[0], own, index, counted, position):
             ratio = _likeness(own, words[other], most)
-            if ratio >= ALIKE:
+            brief = max(len(own), len(words[other])) <= _BRIEF and ratio < 1
+            if ratio >= ALIKE and not (brief and _apart(item.unit, new[other].unit)):
                 equal = normaliser.critical_tokens(item.unit) == normaliser.critical_tokens(
                     new[other].unit
                 )
                 yield number, other, ratio + _CRITICAL_BONUS * equal, ratio
+
+
+def _apart(one: Unit, other: Unit) -> bool:
+    return heading_above(one) != heading_above(other)
 
 
 def _words(item: _Keyed) -> list[str]:

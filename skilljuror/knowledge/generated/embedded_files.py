@@ -1,15 +1,17 @@
 """Operational markers: how a flat SKILL.md carries whole files, so that they can come out again.
 
 A heading ("## Helper implementation for `scripts/x.py`") and one fence hold a file. The fence's
-info string carries the language and what the file's bytes have on top of their lines.
+info string carries the language and what the file's bytes have on top of their lines. Where
+something runs or reads the file by its path, a sentence between them says to write it out first;
+files of other tools, or of older builds, are recognised without it.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES
+from skilljuror.knowledge.generated.templates import MARKER_PHRASES, TEMPLATES, announced_path
 from skilljuror.knowledge.markdown.block_index import Block, MarkdownIndex
 from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.knowledge.markdown.text_file import (
@@ -60,6 +62,14 @@ class EmbeddedFile:
     """Whether it stands in a fence, byte for byte; else it is Markdown that stands as prose."""
     text: TextFile
     executable: bool = False
+    announced_at: int | None = None
+    """Line of the sentence that says to write it out; None where there is none."""
+
+    @property
+    def opening(self) -> int:
+        """First line below the marker of what carries it: the sentence, or the fence, or the text."""
+        fence = self.start - 1 if self.fenced else self.start
+        return fence if self.announced_at is None else self.announced_at
 
     @property
     def blob(self) -> Blob:
@@ -136,24 +146,32 @@ def _candidates(markdown: MarkdownIndex) -> Iterator[tuple[EmbeddedFile, bool]]:
             later.start for later in headings[number + 1 :] if later.level <= heading.level
         )
         section_end = next(following, len(markdown.lines))
-        fence = _only_fence(markdown, heading.end, section_end)
+        announced, fence = _only_fence(markdown, heading.end, section_end, match[2])
         if fence is not None:
             words = set(fence.info.split()[1:]) & _INFO_FLAGS
-            yield _in_fence(markdown, heading, match[2], fence, section_end), BUNDLED in words
+            file = _in_fence(markdown, heading, match[2], fence, section_end)
+            yield replace(file, announced_at=announced), BUNDLED in words
         elif is_markdown(match[2]):
             yield _in_prose(markdown, heading, match[2], section_end), False
 
 
-def _only_fence(markdown: MarkdownIndex, start: int, stop: int) -> Block | None:
-    """The one closed fence of a section that holds nothing else."""
+def _only_fence(
+    markdown: MarkdownIndex, start: int, stop: int, path: str
+) -> tuple[int | None, Block | None]:
+    """The one closed fence of a section that holds nothing else but the sentence that announces the
+    file of the path, and the line of that sentence."""
     blocks = [block for block in markdown.blocks if start <= block.start < stop]
+    announced = None
+    before = "\n".join(markdown.lines[blocks[0].start : blocks[0].end]) if blocks else ""
+    if len(blocks) == 2 and announced_path(before) == path:
+        announced = blocks.pop(0).start
     if len(blocks) != 1 or blocks[0].kind != "fence":
-        return None
+        return None, None
     block = blocks[0]
     last = markdown.lines[block.end - 1].strip() if block.end - block.start > 1 else ""
     closed = len(last) >= len(block.markup) and set(last) == {block.markup[0]}
     unindented = markdown.lines[block.start].startswith(block.markup)
-    return block if closed and unindented else None
+    return (announced, block) if closed and unindented else (None, None)
 
 
 def _in_fence(

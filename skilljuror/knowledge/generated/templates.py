@@ -23,6 +23,7 @@ TEMPLATES: dict[str, str] = {
     "directory": "Run the commands of this section from the `{path}` directory.",
     "shared": "# Shared material",
     "marker": "{hashes} {kind} `{path}`",
+    "write-out": "Write this file to `{path}` in the folder of this SKILL.md before you run anything that uses it.",
     "fence-open": "{fence}{info}",
     "fence-close": "{fence}",
     "closer": "{line}",
@@ -69,6 +70,8 @@ MARKER_PHRASES = (
 """What a marker may say of the file that it carries."""
 MARKER = "marker"
 CONFIGURATION = "configuration"
+DIRECTORY = "directory"
+WRITE_OUT = "write-out"
 
 ANONYMOUS_TEMPLATES = frozenset({"blank", "rule", "fence-close", "closer", "definition", "filler"})
 """Templates whose line is punctuation, a copy or a control's words, so that its text alone does not
@@ -132,7 +135,7 @@ def _fits(name: str, line: str) -> bool:
 
 _BY_LENGTH = sorted(TEMPLATES, key=lambda name: (-sum(map(len, _literals(name))), name))
 
-_NAMED = frozenset({CONFIGURATION, "directory", "routing-lead"})
+_NAMED = frozenset({CONFIGURATION, DIRECTORY, WRITE_OUT, "routing-lead"})
 _HEADINGS = {TEMPLATES[name].lstrip("# "): name for name in ("contents", "routing", "shared")}
 _MARKER_LINE = re.compile(rf"^(?:#{{1,6}}\s+)?(?:{'|'.join(MARKER_PHRASES)}) `([^`]+)`:?$")
 
@@ -156,3 +159,19 @@ def marker_path(line: str) -> str | None:
     """The path of the file that a marker line announces; None for any other line."""
     marker = _MARKER_LINE.match(line.strip())
     return marker[1] if marker else None
+
+
+def directory_path(line: str) -> str | None:
+    """The folder that a line tells to run its section's commands from; None for any other line."""
+    return _path_in(DIRECTORY, line)
+
+
+def announced_path(line: str) -> str | None:
+    """The path that a line tells to write a carried file to; None for any other line."""
+    return _path_in(WRITE_OUT, line)
+
+
+def _path_in(name: str, line: str) -> str | None:
+    """What fills the one hole of a template in a line that it made."""
+    opening, closing = _literals(name)
+    return line[len(opening) : -len(closing)] if _fits(name, line) else None

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore, inline, text_join
@@ -43,6 +43,16 @@ class LinkDefinition:
     """The label, folded as labels are compared."""
     start: int
     end: int
+
+
+class Passage(NamedTuple):
+    """A paragraph; its line is 0-based."""
+
+    line: int
+    text: str
+    """Its source, folded to one line."""
+    is_item: bool
+    """Whether it opens a list item."""
 
 
 class MarkdownIndex:
@@ -164,13 +174,26 @@ class MarkdownIndex:
                 paragraphs.update(dict.fromkeys(range(*token.map), token.content))
         return paragraphs
 
+    @cached_property
+    def paragraph_start(self) -> dict[int, int]:
+        """Line -> first line of the paragraph that it belongs to."""
+        return {
+            line: token.map[0]
+            for number, token in enumerate(self.tokens)
+            if token.type == "inline"
+            and token.map
+            and self.tokens[number - 1].type == "paragraph_open"
+            for line in range(*token.map)
+        }
+
     def first_paragraph(self, start: int, end: int) -> str | None:
         """Source of the first top-level paragraph within the lines, folded to one line."""
         return _first_within(self._paragraphs, start, end)
 
-    def first_item(self, start: int, end: int) -> str | None:
-        """Source of the first list item's first text within the lines, folded to one line."""
-        return _first_within(self._items, start, end)
+    def passages_in(self, start: int, end: int) -> Sequence[Passage]:
+        """The paragraphs, those of lists and quotes too, that begin within the lines, in order."""
+        starts = self._passage_starts
+        return self._passages[bisect_left(starts, start) : bisect_left(starts, end)]
 
     @cached_property
     def _paragraphs(self) -> list[tuple[int, str]]:
@@ -182,16 +205,22 @@ class MarkdownIndex:
         ]
 
     @cached_property
-    def _items(self) -> list[tuple[int, str]]:
-        """(line, text) of the list items, in order."""
+    def _passages(self) -> list[Passage]:
         return [
-            (token.map[0], " ".join(token.content.split()))
+            Passage(
+                token.map[0],
+                " ".join(token.content.split()),
+                self.tokens[number - 2].type == "list_item_open",
+            )
             for number, token in enumerate(self.tokens)
             if token.type == "inline"
-            and token.level > 2
             and token.map
-            and self.tokens[number - 2].type == "list_item_open"
+            and self.tokens[number - 1].type == "paragraph_open"
         ]
+
+    @cached_property
+    def _passage_starts(self) -> list[int]:
+        return [passage.line for passage in self._passages]
 
 
 def _first_within(texts: list[tuple[int, str]], start: int, end: int) -> str | None:

@@ -13,6 +13,7 @@ _INLINE = re.compile(
     r"(?=\s{0,3}(?:[\"'(][^\n]{0,500})?\))"
 )
 _DEFINED = re.compile(r"^ {0,3}\[[^\[\]]{1,300}\]:\s{0,3}(<[^<>\n]{1,500}>|[^\s<>]{1,500})")
+_TICKS = re.compile(r"`+")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -20,6 +21,30 @@ def link_target_spans(line: str) -> list[tuple[int, int]]:
     """Where the targets of links stand in a line, angle brackets included, those in code too."""
     matches = [*_INLINE.finditer(line), *_DEFINED.finditer(line)]
     return sorted(match.span(1) for match in matches)
+
+
+def code_spans(line: str) -> list[tuple[int, int]]:
+    """Where code spans stand that open and close within the line, their ticks included."""
+    runs = [match.span() for match in _TICKS.finditer(line)] if "`" in line else []
+    spans, number = [], 0
+    while number < len(runs):
+        size = runs[number][1] - runs[number][0]
+        closing = (
+            other
+            for other in range(number + 1, len(runs))
+            if runs[other][1] - runs[other][0] == size
+        )
+        last = next(closing, None)
+        if last is not None:
+            spans.append((runs[number][0], runs[last][1]))
+            number = last
+        number += 1
+    return spans
+
+
+def command_spans(line: str) -> list[tuple[int, int]]:
+    """The code spans of a line that hold more than a name: several words, as commands do."""
+    return [(a, b) for a, b in code_spans(line) if len(line[a:b].strip("`").split()) > 1]
 
 
 def unescaped_target(target: str) -> str:

@@ -65,13 +65,14 @@ def _rendered_blocks(lines: Lines) -> tuple[Counter[str], Counter[Lines]]:
     blocks: Counter[str] = Counter()
     fences: Counter[Lines] = Counter()
     marks = {heading.start for heading in markdown.headings if is_structural_heading(heading.title)}
+    marks |= {file.opening for file in embedded_files(markdown) if file.announced_at is not None}
     for html, start, end in markdown.rendered_blocks:
         kind, _, body = html.partition("\0")
         if kind == "fence":
             content = _fence_content(markdown.lines[start:end])
             if any(line.strip() for line in content):
                 fences[content] += 1
-        elif not (kind == "heading" and start in marks):
+        elif start not in marks:
             blocks[f"{kind}\0{_comparable(body)}"] += 1
     return blocks, fences
 

@@ -7,11 +7,15 @@ from functools import cached_property
 
 from skilljuror.knowledge.generated.embedded_files import INFO_WORDS
 from skilljuror.knowledge.generated.templates import MARKER_PHRASES
-from skilljuror.knowledge.markdown.block_index import CLOSING_LINES
-from skilljuror.knowledge.markdown.inline_text import link_target_spans, unescaped_target
+from skilljuror.knowledge.markdown.block_index import CLOSING_LINES, MarkdownIndex
+from skilljuror.knowledge.markdown.inline_text import (
+    command_spans,
+    link_target_spans,
+    unescaped_target,
+)
 from skilljuror.knowledge.markdown.text_file import read_text
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Generated
+from skilljuror.models.plan import Generated, Substitution
 
 _TOKEN = re.compile(r"[\w./#%~@+$&!?*-]+")
 """What may be a path in a line, without the marks that stand around one."""
@@ -25,6 +29,16 @@ def replaced_paths(before: str, after: str) -> list[tuple[str, str]] | None:
     if pathless_skeleton(old) != pathless_skeleton(new) or len(olds) != len(news):
         return None
     return [(path, other) for path, other in zip(olds, news, strict=True) if path != other]
+
+
+def changes_code(change: Substitution, markdown: MarkdownIndex) -> bool:
+    """Whether a change of a parent's line touches code: any line of a block, or a command that
+    stands in a line of prose."""
+    commands = [
+        [line[start:end] for start, end in command_spans(line)]
+        for line in (change.before, change.after)
+    ]
+    return change.line - 1 not in markdown.link_lines or commands[0] != commands[1]
 
 
 def pathless_skeleton(line: str) -> str:

@@ -99,7 +99,9 @@ def restored_lines(
     planned: PlannedFile, variant_texts: BundleTexts
 ) -> Iterator[tuple[str, int, str]]:
     """The copied lines of a variant's file as they stood in the parent: (source, line, text)."""
-    lines = variant_texts.text(planned.path).lines
+    text = variant_texts.text(planned.path)
+    end = "\r" if text.crlf and not planned.crlf else ""  # all its lines came from a part in CRLF
+    lines = [f"{line}{end}" for line in text.lines]
     shifted = any(piece.shift for piece, _ in copies_of(planned))
     headings = (
         {heading.start for heading in variant_texts.markdown(planned.path).headings}

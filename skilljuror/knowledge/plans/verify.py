@@ -29,7 +29,11 @@ from skilljuror.knowledge.plans.block_inventory import (
     missing_blocks,
     take_inventory,
 )
-from skilljuror.knowledge.plans.line_substitutions import StructuralLines, replaced_paths
+from skilljuror.knowledge.plans.line_substitutions import (
+    StructuralLines,
+    changes_code,
+    replaced_paths,
+)
 from skilljuror.knowledge.plans.render import (
     BundleTexts,
     accounted_files,
@@ -38,10 +42,11 @@ from skilljuror.knowledge.plans.render import (
     render,
 )
 from skilljuror.knowledge.plans.trigger_sentences import trigger_problems
+from skilljuror.knowledge.plans.working_folders import folder_problems
 from skilljuror.knowledge.units.extract import units_of
 from skilljuror.knowledge.units.normalised_text import all_paths, path_suffixes
 from skilljuror.models.bundle import Blob, Bundle
-from skilljuror.models.plan import Generated, Plan, Substitution
+from skilljuror.models.plan import Generated, Plan, PlannedFile, Substitution
 from skilljuror.models.resource_class import is_root_name, resource_class
 
 SHOWN = 5
@@ -60,6 +65,7 @@ def verify(plan: Plan, parent: Bundle, variant: Bundle) -> tuple[str, ...]:
         _check_substitutions,
         _check_generated,
         _check_triggers,
+        _check_folders,
         _check_lines,
         _check_blocks,
         _check_code,
@@ -157,6 +163,7 @@ def _structural_lines(parent: Bundle) -> set[tuple[str, int]]:
         for file in embedded_files(markdown):
             lines.update(range(file.heading.start + 1, file.heading.end + 1))
             lines |= {file.start, file.end + 1} if file.fenced else set()
+            lines |= {file.announced_at + 1} if file.announced_at is not None else set()
         structure |= {(skill.path, line) for line in lines}
     return structure
 
@@ -165,19 +172,27 @@ def _check_substitutions(plan: Plan, parent: Bundle, variant: Bundle) -> Iterato
     """Substitutions change paths and anchors only, to something that the variant has; lines that
     are made of marks, or repeat a definition, do nothing else."""
     variant_targets, parent_targets = PathTargets(variant), PathTargets(parent)
-    structural = StructuralLines(parent)
+    structural, parent_texts = StructuralLines(parent), BundleTexts(parent.files)
     for file in plan.files:
 
         def fits(old: str, new: str, path: str = file.path) -> bool:
             return parent_targets.knew(old) and variant_targets.has(new, path)
 
-        for change in (change for piece, _ in copies_of(file) for change in piece.substitutions):
+        for source, change in _changes(file):
+            if changes_code(change, parent_texts.markdown(source)):
+                yield f"{file.path!r} changes code: {change.after[:120]!r}"
             pairs = replaced_paths(change.before, change.after)
             if pairs is None or not all(fits(old, new) for old, new in pairs):
                 yield f"{file.path!r} changes more than a path: {change.after[:120]!r}"
         for piece in file.pieces:
             if isinstance(piece, Generated) and not structural.is_sound(piece, fits):
                 yield f"{file.path!r} has a {piece.template!r} that says more: {piece.params}"
+
+
+def _changes(file: PlannedFile) -> Iterator[tuple[str, Substitution]]:
+    """The changed lines of a file, each with the parent file it comes from."""
+    for piece, _ in copies_of(file):
+        yield from ((piece.source, change) for change in piece.substitutions)
 
 
 class PathTargets:
@@ -245,6 +260,12 @@ def _check_triggers(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str
     """Triggers demand nothing that their files do not."""
     for path, problem in trigger_problems(plan, variant):
         yield f"the trigger of {path!r} {problem}"
+
+
+def _check_folders(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[str]:
+    """Commands are told the folder that they are run from, as in the parent."""
+    for path, problem in folder_problems(plan, parent, variant):
+        yield f"{path!r} {problem}"
 
 
 def _words_known(plan: Plan, parent: Bundle) -> set[str]:

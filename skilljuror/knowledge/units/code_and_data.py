@@ -30,6 +30,8 @@ class RawUnit(NamedTuple):
     """Normalised text."""
     generated: str | None = None
     """Template whose grammar the line follows."""
+    lead: str = ""
+    """The sentence that introduces the list, table or code it stands in."""
 
 
 def code_units(

@@ -69,7 +69,7 @@ def _unit(draft: RawUnit, path: str, counts: Counter[str]) -> Unit:
     tokens = () if draft.kind in _NO_CRITICALS else critical_tokens(draft.text)
     return Unit(
         f"{stem}:{counts[stem]}", draft.kind, path, draft.start, draft.end,
-        draft.headings, draft.text, tokens, draft.generated,
+        draft.headings, draft.text, tokens, draft.generated, draft.lead,
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class TextNormaliser:
         folders = "|".join(re.escape(name) for name in sorted(names, key=lambda n: (-len(n), n)))
         self._folders = re.compile(rf"(?<![\w./-])(?:{folders})/(?=[\w.-])") if folders else None
         paths = [set(all_paths(bundle, side)) for bundle, side in zip(pair, units, strict=True)]
-        self._parent_names = {_moved_name(path) for path in paths[0]}
+        self._parent_names = {moved_name(path) for path in paths[0]}
         self._suffixes = {end for path in paths[0] | paths[1] for end in path_suffixes(path)}
         roots = [skill.path for bundle in pair for skill in bundle.skills]
         self._root_suffixes = {end for path in roots for end in path_suffixes(path)}
@@ -79,7 +79,7 @@ class TextNormaliser:
         return "".join([*parts, text[place:]]) if parts else text
 
     def _bare_name(self, path: str) -> str:
-        name = basename(path) if path in self._root_suffixes else _moved_name(path)
+        name = basename(path) if path in self._root_suffixes else moved_name(path)
         before = _COLLISION.sub("", name)
         return name if name in self._parent_names or before not in self._parent_names else before
 
@@ -104,7 +104,7 @@ def without_local_target(text: str) -> str:
     return _DEFINED.sub(r"\1", text) if text.startswith("[") else text
 
 
-def _moved_name(path: str) -> str:
+def moved_name(path: str) -> str:
     """The name under which a file may stand elsewhere; a skill inside a skill becomes a page."""
     inner = _ROOT.search(path)
     return f"{inner[1]}.md" if inner else basename(path)

@@ -10,12 +10,14 @@ from markdown_it.token import Token
 from skilljuror.knowledge.generated.embedded_files import embedding_fences
 from skilljuror.knowledge.generated.templates import (
     CONFIGURATION,
+    WRITE_OUT,
     marker_path,
     template_of_line,
 )
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex, markdown_index
 from skilljuror.knowledge.markdown.inline_text import fold_whitespace, inline_text, sentences
 from skilljuror.knowledge.units.code_and_data import RawUnit, code_units, field_units, file_digest
+from skilljuror.knowledge.units.leads import Leads
 from skilljuror.models.bundle import Blob
 from skilljuror.models.knowledge import UnitKind
 from skilljuror.models.resource_class import is_markdown, resource_class
@@ -45,6 +47,7 @@ class _Walk:
         self.first = first
         self.path: list[tuple[int, str | None]] = []
         self.lists: list[bool] = []
+        self.leads = Leads()
         self.covered = [
             number < markdown.frontmatter_lines or not line.strip()
             for number, line in enumerate(self.lines)
@@ -55,7 +58,7 @@ class _Walk:
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Titles from the outermost one down; a marker begins a file of its own."""
+        """Titles from the outermost one down; a marker begins a file of its own, with its own leads."""
         titles: list[str] = []
         for _, title in self.path:
             titles = [] if title is None else [*titles, title]
@@ -67,8 +70,11 @@ class _Walk:
                 self.lists.append(token.type.startswith("ordered"))
             elif token.type in {"bullet_list_close", "ordered_list_close"}:
                 self.lists.pop()
-            elif token.map:
-                yield from self._leaf(index, token)
+            lead = self.leads.of(token, self.tokens[index + 1 : index + 2])
+            lead = "" if self.marker else lead
+            if token.map and not token.type.endswith("list_open"):
+                for unit in self._leaf(index, token):
+                    yield unit._replace(lead=unit.lead or lead)
         yield from self._uncovered()
 
     def _leaf(self, index: int, token: Token) -> Iterator[RawUnit]:
@@ -111,7 +117,8 @@ class _Walk:
         start, end = _span(token)
         kind: UnitKind = "item" if self.lists else "statement"
         template = self._template(start, end)
-        self.marker = marker_path(inline.content)
+        if template != WRITE_OUT:
+            self.marker = marker_path(inline.content)
         self.configures = template == CONFIGURATION
         text = inline_text(inline)
         if template:

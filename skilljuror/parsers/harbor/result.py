@@ -1,7 +1,7 @@
 """Reading Harbor's result.json of one trial, tolerantly (harness.md A.3)."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ def read_result(folder: Path) -> HarborResult:
         problem = "is no trial of Harbor: it has no task_name and trial_name"
         raise unreadable(folder / "result.json", problem)
     config = as_dict(nested(given, "config", "agent"))
+    place = as_dict(nested(given, "config", "environment"))
     info = as_dict(given.get("agent_info"))
     model = as_dict(info.get("model_info"))
     outcome = as_dict(given.get("agent_result"))
@@ -49,9 +50,11 @@ def read_result(folder: Path) -> HarborResult:
         id=as_str(given.get("id")) or str(given["trial_name"]),
         trial_name=str(given["trial_name"]),
         task_name=str(given["task_name"]),
+        task_path=as_str(nested(given, "config", "task", "path")),
         task_checksum=as_str(given.get("task_checksum")),
         reward=rewards.get("reward"),
         rewards=rewards,
+        verified=given.get("verifier_result") is not None,
         exception=as_str(failure.get("exception_type")),
         message=_first_line(failure.get("exception_message")),
         agent=as_str(info.get("name")) or as_str(config.get("name")),
@@ -59,6 +62,7 @@ def read_result(folder: Path) -> HarborResult:
         agent_import_path=as_str(config.get("import_path")),
         model=as_str(model.get("name")) or as_str(config.get("model_name")),
         provider=as_str(model.get("provider")),
+        environment=as_str(place.get("type")) or as_str(place.get("import_path")),
         skills=tuple(str(skill) for skill in as_list(config.get("skills"))),
         skills_loaded=_names(metadata.get("skills_loaded")),
         references_loaded=_names(metadata.get("references_loaded")),
@@ -70,6 +74,28 @@ def read_result(folder: Path) -> HarborResult:
         steps=tuple(_step_names(given)),
         **_tokens(outcome),
     )
+
+
+def record_fields(result: HarborResult) -> dict[str, Any]:
+    """The fields of a trial's record that its result tells; what it does not say is null."""
+    return {
+        "status": result.status,
+        "reward": result.reward,
+        "rewards": result.rewards,
+        "exception": result.exception,
+        "message": result.message,
+        "harness": "harbor",
+        "isolation": result.environment or "unknown",
+        "started_at": _iso(result.started_at),
+        "finished_at": _iso(result.finished_at),
+        "agent_seconds": result.seconds.get("agent_execution"),
+        "verifier_seconds": result.seconds.get("verifier"),
+    }
+
+
+def _iso(seconds: float | None) -> str:
+    moment = datetime.fromtimestamp(seconds or 0.0, UTC)
+    return moment.isoformat(timespec="milliseconds")
 
 
 def in_local_time(folder: Path) -> bool:

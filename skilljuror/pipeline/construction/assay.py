@@ -15,16 +15,15 @@ from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AssayReport, AssayRow, AssaySlip, AuditResult, GateResult
 from skilljuror.pipeline.construction.audit import audit
-from skilljuror.pipeline.construction.build import load_build, source_from
+from skilljuror.pipeline.construction.build import load_build
 from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD, VARIANTS
+from skilljuror.pipeline.construction.kept_source import kept_source
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
 from skilljuror.pipeline.workers import Listener, Progress, map_unordered, silent
 from skilljuror.stats.intervals import wilson_interval
 
 POLICIES_AND = ", "
 """What stands between the policies of a build whose variants were judged under several."""
-SOURCE = "origin"
-"""The variant of a build that stands for its source."""
 UNCHANGED = "none"
 """The mutation that changes nothing: a check on the gates, and no harmless edit."""
 _SLIP_CHARS = 200
@@ -51,12 +50,11 @@ def assay(
 ) -> AssayReport:
     """Change the variants of a build in every known way and count what the gates that judged it flag.
 
-    A mutant counts as
-    flagged when its verdict is not pass after the findings of the unchanged variant are waived.
-    Equivalent mutants, which say the same line by line without white space, list markers and
-    emphasis, are counted apart. Without `source`, the origin variant stands for it, or what can be
-    put together from a variant and its plan. Raises StudyError for a folder that holds no build, and
-    where nothing tells under which policy a variant was judged.
+    A mutant counts as flagged when its verdict is not pass after the findings of the unchanged
+    variant are waived. Equivalent mutants, which say the same line by line without white space, list
+    markers and emphasis, are counted apart. Without `source`, the one that the build kept is taken.
+    Raises StudyError for a folder that holds no build, and where nothing tells under which policy a
+    variant was judged.
     """
     record = load_build(build)
     bundles = {
@@ -92,12 +90,19 @@ def _policies(build: Path, record: BuildRecord, settings: AssaySettings) -> dict
     return told
 
 
+def settings_of(report: AssayReport, build: Path) -> AssaySettings:
+    """The settings that give a report of a build again."""
+    told = {result.policy for result in read_rows(GateResult, build / GATE_RESULTS)}
+    usual = report.policy == POLICIES_AND.join(sorted(told))
+    return AssaySettings(None if usual else report.policy, report.sites, report.seed)
+
+
 def _source(build: Path, record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle:
-    source = bundles.get(SOURCE) or source_from(record, bundles)
+    source = kept_source(build, record, bundles)
     if source is None:
         raise StudyError(
-            f"{str(build)!r} has no variant {SOURCE!r}, only {', '.join(sorted(bundles))}, and no plan"
-            " tells the source from these; build it with them",
+            f"{str(build)!r} does not keep its source, and no plan tells it from the variants"
+            f" {', '.join(sorted(bundles))}; build it again",
             file=str(build),
         )
     return source
@@ -110,7 +115,7 @@ JudgedMutant = tuple[str, MutationSite, AuditResult | None]
 def _judge_mutants(
     parent: Bundle, variant: Bundle, judge: Callable[..., AuditResult], settings: AssaySettings
 ) -> Iterator[JudgedMutant]:
-    waived = {finding.id for finding in judge(parent, variant).own}
+    waived = dict.fromkeys((one.id for one in judge(parent, variant).own), "was there before")
     target = MutationTarget(variant, settings.seed)
     text = said_lines(variant)
     for name, mutation in MUTATIONS.items():
@@ -137,7 +142,7 @@ class _MutantCounter:
             if result is None:
                 self.equivalent[name] += 1
                 continue
-            rules = sorted({f.rule for f in result.own if f.id not in result.waived})
+            rules = sorted({found.rule for found in result.own if not found.waived})
             self.mutants[name] += 1
             self.flagged[name] += result.verdict != "pass"
             self.failed[name] += result.verdict == "fail"

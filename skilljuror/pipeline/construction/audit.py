@@ -1,7 +1,7 @@
 """Judge one pair of bundles with every gate."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from skilljuror.gates import GATES
@@ -13,6 +13,9 @@ from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import AuditResult, Finding, GateResult
 from skilljuror.models.knowledge import CONTENT_KINDS
 from skilljuror.registry import resolve
+
+DECLARED = "declared: the control is made to break this rule"
+"""Why a finding of a control decides nothing."""
 
 
 class Move(NamedTuple):
@@ -33,28 +36,46 @@ def audit(
     variant: Bundle,
     kind: str,
     policy: str = "strict",
-    waivers: Collection[str] = (),
+    waivers: Mapping[str, str] | None = None,
     gates: Sequence[str] = (),
 ) -> AuditResult:
     """Judge `variant` against `parent` with every gate of the registry, and with further `gates`.
 
     `kind` is the layout that the variant claims: origin, origin-flat, baseline or pd; any other
-    promises nothing. What the parent already had is inherited and decides nothing. `waivers` are
-    ids of findings that a person accepted; they too decide nothing. Raises UsageError for an
+    promises nothing. What the parent already had is inherited and decides nothing. `waivers` maps
+    ids of accepted findings to the reason; they too decide nothing. Raises UsageError for an
     unknown policy.
     """
     load_policy(policy)
-    results = [
-        _waive(gate.check(parent, variant, kind, policy), waivers) for gate in load_gates(gates)
-    ]
-    findings = [finding for result in results for finding in result.findings]
+    results = [gate.check(parent, variant, kind, policy) for gate in load_gates(gates)]
+    if waivers:
+        results = [waive(result, lambda found: waivers.get(found.id)) for result in results]
     return AuditResult(
         verdict=worst(result.verdict for result in results),
         kind=kind,
         policy=policy,
         results=tuple(results),
-        waived=tuple(sorted({finding.id for finding in findings if finding.id in waivers})),
     )
+
+
+def waive(result: GateResult, reason_of: Callable[[Finding], str | None]) -> GateResult:
+    """The same answer with a reason on each finding that `reason_of` gives one; those decide nothing.
+
+    The one way in which a finding is taken out of a verdict: by a person's waiver, by what a control
+    is declared to break, by an assay for what stood there before it planted anything.
+    """
+    findings = tuple(
+        found.model_copy(update={"waived": found.waived or reason_of(found)})
+        for found in result.findings
+    )
+    if findings == result.findings:
+        return result
+    return _judged_again(result, findings)
+
+
+def _judged_again(result: GateResult, findings: tuple[Finding, ...]) -> GateResult:
+    verdict = load_policy(result.policy).verdict(findings, sum(result.checked.values()))
+    return result.model_copy(update={"findings": findings, "verdict": verdict})
 
 
 def load_gates(further: Sequence[str] = ()) -> list[Gate]:
@@ -67,8 +88,8 @@ def reasons(judged: AuditResult) -> tuple[str, ...]:
     found: list[str] = []
     for result in judged.results:
         if result.verdict == judged.verdict:
-            kept = [one for one in result.findings if one.id not in judged.waived]
-            found += load_policy(result.policy).reasons(kept, sum(result.checked.values()))
+            compared = sum(result.checked.values())
+            found += load_policy(result.policy).reasons(result.findings, compared)
     return tuple(dict.fromkeys(found))
 
 
@@ -86,10 +107,11 @@ def moves(parent: Bundle, variant: Bundle) -> tuple[Move, ...]:
 def waive_declared(judged: AuditResult, rules: Collection[str]) -> AuditResult:
     """The same answer, with findings of the rules that a control is declared to break waived; a rule
     "gate.*" stands for all of a gate."""
-    results = tuple(
-        _waive(result, {found.id for found in result.findings if is_declared(found.rule, rules)})
-        for result in judged.results
-    )
+
+    def declared(found: Finding) -> str | None:
+        return DECLARED if is_declared(found.rule, rules) else None
+
+    results = tuple(waive(result, declared) for result in judged.results)
     verdict = worst(result.verdict for result in results)
     return judged.model_copy(update={"results": results, "verdict": verdict})
 
@@ -121,13 +143,4 @@ def _inherited(result: GateResult, known: Collection[_FindingKey]) -> GateResult
         found.model_copy(update={"inherited": found.inherited or _key(found) in known})
         for found in result.findings
     )
-    verdict = load_policy(result.policy).verdict(findings, sum(result.checked.values()))
-    return result.model_copy(update={"findings": findings, "verdict": verdict})
-
-
-def _waive(result: GateResult, waivers: Collection[str]) -> GateResult:
-    if not waivers:
-        return result
-    kept: list[Finding] = [found for found in result.findings if found.id not in waivers]
-    verdict = load_policy(result.policy).verdict(kept, sum(result.checked.values()))
-    return result.model_copy(update={"verdict": verdict})
+    return _judged_again(result, findings)

@@ -3,18 +3,25 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 
 import skilljuror
 from skilljuror.bundles import load_bundle, write_bundle
-from skilljuror.bundles.reader import make_bundle, source_slug
+from skilljuror.bundles.reader import source_slug
+from skilljuror.bundles.tarball import tar_of
 from skilljuror.errors import SkilljurorError, StudyError, TransformError
-from skilljuror.files import fresh_dir, read_record, sha256, write_jsonl, write_record
+from skilljuror.files import (
+    read_record,
+    sha256,
+    write_atomic,
+    write_jsonl,
+    write_record,
+)
 from skilljuror.gates.policies import worst
 from skilljuror.knowledge.comparison.unit_map import knowledge_map
-from skilljuror.knowledge.plans.render import rebuild, render
+from skilljuror.knowledge.plans.render import render
 from skilljuror.knowledge.plans.verify import verify, verify_control
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Blob, Bundle
@@ -27,16 +34,18 @@ from skilljuror.pipeline.construction.audit import (
     waive_declared,
 )
 from skilljuror.pipeline.construction.build_folder import (
+    APART,
+    DRAFTS,
     GATE_RESULTS,
+    KNOWLEDGE,
     RECORD,
+    SOURCE,
     VARIANTS,
+    fresh_build,
     safe_target,
 )
-from skilljuror.pipeline.construction.manifests import (
-    plan_from_json,
-    plan_to_json,
-    variant_manifest,
-)
+from skilljuror.pipeline.construction.code_digest import code_digest
+from skilljuror.pipeline.construction.manifests import plan_to_json, variant_manifest
 from skilljuror.pipeline.workers import infrequent_gc, map_unordered
 from skilljuror.registry import resolve
 from skilljuror.tokens import tokenizer_name
@@ -44,9 +53,6 @@ from skilljuror.transforms import TRANSFORMS
 from skilljuror.transforms.base import Transform
 
 DEFAULT_VARIANTS = ("origin", "origin-flat", "baseline", "pd")
-BLANK_FILES = (b"", b"\n", b"\r\n", b"\n\n", b" \n")
-"""What a file without content may hold; such a file is in no variant but the origin."""
-KNOWLEDGE = "knowledge.jsonl"
 
 
 def build_source(
@@ -68,11 +74,8 @@ def build_source(
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source, options.get("name"))
-    with infrequent_gc(), fresh_dir(place) as staging:
-        build = BuildInProgress(bundle, staging, gates)
-        for transform in transforms_in_order(variants):
-            build.add_planned(transform, options)
-        return build.finish("plan", options)
+    with fresh_build(place) as staging:
+        return make_build(bundle, staging, PlanEngine(options), variants, gates)
 
 
 class BuiltVariant(NamedTuple):
@@ -90,6 +93,67 @@ class BuiltVariant(NamedTuple):
     """Rules that a control is declared to break; empty for any other variant."""
 
 
+class Engine(Protocol):
+    """Who makes the variants of a build."""
+
+    @property
+    def name(self) -> str:
+        """plan, assign or rewrite."""
+        ...
+
+    def make(self, build: "BuildInProgress", transform: Transform) -> None:
+        """Make the variant of a transform. Raises TransformError."""
+        ...
+
+    def options(self) -> dict[str, Any]:
+        """What the record tells about how the variants were made, once they are."""
+        ...
+
+    def keep(self, folder: Path) -> None:
+        """Write into the build what its variants rest on besides the source."""
+        ...
+
+
+class PlanEngine:
+    """Makes every variant by the plan of its transform."""
+
+    name = "plan"
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    def make(self, build: "BuildInProgress", transform: Transform) -> None:
+        """Make one variant and prove it. Raises TransformError."""
+        build.add_planned(transform, self._options)
+
+    def options(self) -> dict[str, Any]:
+        """The options of the transforms."""
+        return self._options
+
+    def keep(self, folder: Path) -> None:
+        """Nothing: a plan rests on its source alone."""
+
+
+def make_build(
+    bundle: Bundle,
+    staging: Path,
+    engine: Engine,
+    variants: Sequence[str],
+    gates: Sequence[str],
+) -> BuildRecord:
+    """Make a whole build of a loaded source in an empty folder; what `build` does and `verify` repeats.
+
+    `variants` and `gates` are names of the registries, or module:attribute. Raises TransformError
+    for a variant that cannot be made or proved.
+    """
+    with infrequent_gc():
+        build = BuildInProgress(bundle, staging, gates)
+        made_by = transforms_by_name(variants)
+        for transform in made_by.values():
+            engine.make(build, transform)
+        return build.finish(engine, tuple(made_by))
+
+
 class BuildInProgress:
     """A build in the making: the variants made so far, in a staging folder."""
 
@@ -100,6 +164,7 @@ class BuildInProgress:
         """Variant, or "source", -> its files."""
         self.variants: list[BuiltVariant] = []
         """The variants in the order in which they were made."""
+        self._judged: dict[str, list[GateResult]] = {}
 
     def add_planned(self, transform: Transform, options: dict[str, Any]) -> None:
         """Make a variant by a plan and prove it from disk. Raises TransformError."""
@@ -121,10 +186,22 @@ class BuildInProgress:
             for other in self.variants
         )
 
-    def add_written(self, variant: str, parent: str, files: dict[str, Blob]) -> None:
-        """Take a variant that somebody wrote; its gates follow the policy for such text."""
+    def add_written(
+        self, variant: str, parent: str, files: dict[str, Blob]
+    ) -> Sequence[GateResult]:
+        """Take a variant that somebody wrote; what its gates say, by the policy for such text."""
         self._write(variant, files)
-        self.variants.append(BuiltVariant(variant, parent, None, "edited", variant))
+        built = BuiltVariant(variant, parent, None, "edited", variant)
+        self.variants.append(built)
+        self._judged[variant] = [*self._judge(built)]
+        return self._judged[variant]
+
+    def set_aside(self, number: int) -> None:
+        """Put the last variant among the drafts, as number `number`: another text takes its place."""
+        variant = self.variants.pop().variant
+        place = self.staging / DRAFTS / variant / str(number)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (self.staging / VARIANTS / variant).rename(place)
 
     def _write(self, variant: str, files: dict[str, Blob]) -> Bundle:
         folder = self.staging / VARIANTS / variant
@@ -132,14 +209,20 @@ class BuildInProgress:
         self.bundles[variant] = load_bundle(folder, self.bundles["source"].name, inspect=False)
         return self.bundles[variant]
 
-    def finish(self, engine: str, options: dict[str, Any]) -> BuildRecord:
-        """Judge every variant; write the record, the gates' answers and the knowledge map."""
-        results = [result for built in self.variants for result in self._judge(built)]
-        record = _record(self, results, engine, options)
-        write_record(self.staging / RECORD, record)
-        write_jsonl(self.staging / GATE_RESULTS, results)
+    def finish(self, engine: Engine, transforms: tuple[str, ...]) -> BuildRecord:
+        """Judge every variant; write the record and all that it stands for."""
+        results = [
+            result
+            for built in self.variants
+            for result in self._judged.get(built.variant) or self._judge(built)
+        ]
         bundles = {built.variant: self.bundles[built.variant] for built in self.variants}
+        write_jsonl(self.staging / GATE_RESULTS, results)
         write_jsonl(self.staging / KNOWLEDGE, knowledge_map(self.bundles["source"], bundles))
+        write_atomic(self.staging / SOURCE, tar_of(self.bundles["source"]))
+        engine.keep(self.staging)
+        record = _record(self, results, engine, transforms)
+        write_record(self.staging / RECORD, record)
         return record
 
     def _judge(self, built: BuiltVariant) -> Iterator[GateResult]:
@@ -202,6 +285,12 @@ def names_for(sources: Sequence[Path]) -> list[str]:
 
 def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
     """The transforms asked for, each after the one it is made from."""
+    return iter(transforms_by_name(variants).values())
+
+
+def transforms_by_name(variants: Sequence[str]) -> dict[str, Transform]:
+    """Name -> transform of all that is asked for, each after the one it is made from."""
+    ordered: dict[str, Transform] = {}
     done: set[str] = {"source"}
     wanted = list(dict.fromkeys(variants))
     while wanted:
@@ -211,7 +300,8 @@ def transforms_in_order(variants: Sequence[str]) -> Iterator[Transform]:
             wanted = [transform.parent, name, *(one for one in wanted if one != transform.parent)]
             continue
         done.add(transform.variant)
-        yield transform
+        ordered[name] = transform
+    return ordered
 
 
 def load_transform(name: str) -> Transform:
@@ -235,7 +325,10 @@ def _prove(plan: Plan, parent: Bundle, variant: Bundle, *, control: bool) -> Non
 
 
 def _record(
-    build: BuildInProgress, results: Sequence[GateResult], engine: str, options: dict[str, Any]
+    build: BuildInProgress,
+    results: Sequence[GateResult],
+    engine: Engine,
+    transforms: tuple[str, ...],
 ) -> BuildRecord:
     source = build.bundles["source"]
     variants = sorted(build.variants, key=lambda built: built.variant)
@@ -248,8 +341,10 @@ def _record(
     return BuildRecord(
         name=source.name,
         skilljuror_version=skilljuror.__version__,
-        engine=engine,
-        options=options,
+        code_digest=code_digest(),
+        engine=engine.name,
+        options=engine.options(),
+        transforms=transforms,
         gates=tuple(build.gates),
         tokenizer=tokenizer_name(),
         source=variant_manifest("source", None, source),
@@ -263,9 +358,21 @@ def _record(
             )
             for built in variants
         ),
+        parts=digests_of_parts(build.staging),
         plans={built.variant: plan_to_json(built.plan) for built in variants if built.plan},
         issues=tuple(structs.asdict(issue) for issue in source.issues),
     )
+
+
+def digests_of_parts(folder: Path) -> dict[str, str]:
+    """Name -> sha256 of the files beside a record, which the record stands for."""
+    beside = [path for path in folder.iterdir() if path.name not in APART]
+    places = sorted([*beside, *(folder / DRAFTS).rglob("*")])
+    return {
+        path.relative_to(folder).as_posix(): sha256(path.read_bytes())
+        for path in places
+        if path.is_file()
+    }
 
 
 def load_build(target: Path) -> BuildRecord:
@@ -276,73 +383,3 @@ def load_build(target: Path) -> BuildRecord:
             file=str(target),
         )
     return read_record(BuildRecord, target / RECORD)
-
-
-def unproved_variants(target: Path) -> tuple[str, ...]:
-    """The variants of a build that no plan accounts for: of their text only the gates can tell."""
-    record = load_build(target)
-    return tuple(entry.variant for entry in record.variants if entry.variant not in record.plans)
-
-
-def verify_build(target: Path) -> tuple[str, ...]:
-    """Every reason why the build on disk is not what its record says; empty means proved again.
-
-    The source is not asked for: the origin variant stands for it, or else it is put together from
-    a variant and its plan, and must have the digest on record. Of a variant without a plan only the
-    digest is compared: its gates are all there is to say about its text.
-    """
-    record = load_build(target)
-    bundles: dict[str, Bundle] = {}
-    problems: list[str] = []
-    for entry in record.variants:
-        folder = target / VARIANTS / entry.variant
-        bundles[entry.variant] = load_bundle(folder, record.name, inspect=False)
-        if bundles[entry.variant].digest != entry.tree_digest:
-            problems.append(f"{entry.variant}: the files are not those that were built")
-    source = source_from(record, bundles)
-    if source is not None:
-        bundles["source"] = source
-    for entry in record.variants:
-        if entry.variant not in record.plans:
-            continue
-        plan = plan_from_json(record.plans[entry.variant])
-        parent = bundles.get(entry.parent or "")
-        if parent is None:
-            problems.append(f"{entry.variant}: its parent {entry.parent!r} is not in the build")
-            continue
-        check = verify_control if entry.expected_findings else verify
-        found = check(plan, parent, bundles[entry.variant])
-        problems += [f"{entry.variant}: {problem}" for problem in found]
-    return tuple(problems)
-
-
-def source_from(record: BuildRecord, bundles: dict[str, Bundle]) -> Bundle | None:
-    """The source with the digest on record, rebuilt from a variant and its plan; None when none
-    gives it."""
-    for entry in record.variants:
-        if entry.parent != "source" or entry.variant not in record.plans:
-            continue
-        plan = plan_from_json(record.plans[entry.variant])
-        source = _rebuild_source(record, plan, bundles[entry.variant])
-        if source is not None and source.digest == record.source.tree_digest:
-            return source
-    return None
-
-
-def _rebuild_source(record: BuildRecord, plan: Plan, variant: Bundle) -> Bundle | None:
-    """The files on record as the variant and its plan tell them; what no variant carries is blank."""
-    try:
-        contents, problems = rebuild(plan, variant.files)
-    except TransformError:
-        return None
-    for target, path in plan.sidecars.items():
-        if target in variant.files:
-            contents[path] = variant.files[target].data
-    blank = {sha256(data): data for data in BLANK_FILES}
-    contents |= {
-        file.path: blank[file.sha256] for file in record.source.files if file.sha256 in blank
-    }
-    if problems or contents.keys() != {file.path for file in record.source.files}:
-        return None
-    files = {file.path: Blob(contents[file.path], file.executable) for file in record.source.files}
-    return make_bundle(record.name, files)

@@ -1,16 +1,43 @@
 """The folder of a build: what lies in it, and which folders a build may replace without loss."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from skilljuror.errors import UsageError
+from skilljuror.files import fresh_dir, write_atomic
 
 RECORD = "build.json"
 """The record of a build."""
 GATE_RESULTS = "gates.jsonl"
 """What every gate said of every variant."""
+KNOWLEDGE = "knowledge.jsonl"
+"""Where every unit of the source stands in every variant."""
+CALLS = "calls.jsonl"
+"""The answers of a model that a build rests on."""
+ROUNDS = "rounds.jsonl"
+"""What the gates said of each text that a model wrote for a variant."""
+DRAFTS = "rounds"
+"""The folder of texts that were not taken: rounds/<variant>/<round>/."""
+SOURCE = "source.tar"
+"""The source as it was read."""
+REVIEWS = "reviews.jsonl"
+"""What people decided."""
+RUBRIC = "rubric.jsonl"
+"""What a model answered to the items of the rubric; kept like what people decided."""
+SIGNATURE = f"{RECORD}.sig"
+"""Somebody's signature of the record."""
 VARIANTS = "variants"
 """The folder of its variants."""
-PARTS = {RECORD, GATE_RESULTS, "knowledge.jsonl", "calls.jsonl", VARIANTS, ".DS_Store"}
+IGNORED = ".DS_Store"
+"""What a tool may leave in any folder."""
+JUDGED = (REVIEWS, RUBRIC)
+"""What people and models said of a build; one that takes the place of another keeps it."""
+APART = {RECORD, SIGNATURE, *JUDGED, IGNORED}
+"""Files whose digests no record holds: itself, and what comes after it."""
+PARTS = {
+    RECORD, GATE_RESULTS, KNOWLEDGE, CALLS, ROUNDS, DRAFTS, SOURCE, *JUDGED, SIGNATURE, VARIANTS, IGNORED
+}  # fmt: skip
 """All that lies at the top of a build."""
 
 
@@ -32,6 +59,17 @@ def safe_target(target: Path, source: Path) -> Path:
         raise _unfit_target(target, "is the folder you stand in", "name a folder below it")
     _refuse_foreign(target, place)
     return place
+
+
+@contextmanager
+def fresh_build(place: Path) -> Iterator[Path]:
+    """A staging folder that takes the place of a build as a whole; what people and models said of the
+    old one goes with it."""
+    with fresh_dir(place) as staging:
+        yield staging
+        for name in JUDGED:
+            if (place / name).is_file():
+                write_atomic(staging / name, (place / name).read_bytes())
 
 
 def _refuse_build(source: Path) -> None:

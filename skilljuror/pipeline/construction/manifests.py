@@ -1,5 +1,6 @@
 """Manifests: of a variant in its build record, and of what a trial offered; and plans as JSON."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -10,6 +11,8 @@ from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
 from skilljuror.files import StudyFolder, read_rows
 from skilljuror.knowledge.markdown.text_file import read_text
+from skilljuror.knowledge.units.code_paths import announced_files
+from skilljuror.knowledge.units.extract import units_of
 from skilljuror.models.build import FileDigest, VariantManifest
 from skilljuror.models.bundle import Blob, Bundle
 from skilljuror.models.events import Resource, SkillManifest
@@ -25,6 +28,9 @@ READ_LIMIT = 25_000
 CONTEXT_LIMIT = 100_000
 """Tokens of a flat file from which it would crowd out the task itself."""
 FLAT = frozenset({"baseline", "origin-flat"})
+SMALL_ROOT = 800
+SMALL_FILE = 400
+"""Tokens of the root, and of the largest file opened on demand, below which `pd` gains little."""
 
 Feasibility = Literal["ok", "over_read_limit", "over_context"]
 
@@ -52,6 +58,8 @@ def variant_manifest(
         root_tokens=sum(one.tokens or 0 for one in root_files),
         verdict=verdict,
         feasibility=feasibility(largest) if variant in FLAT else None,
+        pd_worth=_pd_worth(files) if variant == "pd" else None,
+        announced=tuple(sorted({*announced_files(units_of(bundle))} - bundle.files.keys())),
         expected_findings=expected,
     )
 
@@ -61,6 +69,13 @@ def feasibility(tokens: int) -> Feasibility:
     if tokens > CONTEXT_LIMIT:
         return "over_context"
     return "over_read_limit" if tokens > READ_LIMIT else "ok"
+
+
+def _pd_worth(files: Sequence[FileDigest]) -> Literal["small"] | None:
+    """Whether too little is left to be opened on demand for a layout to matter."""
+    roots = sum(one.tokens or 0 for one in files if one.resource_class == "root")
+    opened = (one.tokens or 0 for one in files if one.resource_class == "support")
+    return "small" if roots < SMALL_ROOT and max(opened, default=0) <= SMALL_FILE else None
 
 
 def _digest(path: str, blob: Blob, root: bool) -> FileDigest:
@@ -121,9 +136,12 @@ def units_of_build(build: Path) -> tuple[MappedUnit, ...]:
     return tuple(read_rows(MappedUnit, build / "knowledge.jsonl"))
 
 
-def offered_by(folder: StudyFolder, record: TrialRecord) -> SkillManifest:
-    """What this trial offered; an empty manifest for the no-skill arm."""
+def offered_by(folder: StudyFolder, record: TrialRecord) -> SkillManifest | None:
+    """What this trial offered; an empty manifest for the no-skill arm, None where nobody knows the
+    files: of an adopted trial only its log tells."""
     if record.variant is None:
         return NOTHING_OFFERED
-    skills = folder.variant(record.task, record.variant)
+    skills = folder.offered(record.task, record.variant)
+    if record.variant_digest is None and not skills.exists():
+        return None
     return offered_manifest(skills, record.skill_root, record.variant)

@@ -5,26 +5,24 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, read_record, read_rows
-from skilljuror.models.build import BuildRecord
-from skilljuror.models.gate import GateResult
-from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
+from skilljuror.files import StudyFolder
+from skilljuror.models.review import JudgedBuild
+from skilljuror.pipeline.construction.build_folder import RECORD
+from skilljuror.pipeline.construction.given_skills import given_manifests
+from skilljuror.pipeline.construction.reviews import reviewed
 from skilljuror.store import open_write
 from skilljuror.store.replacement import database_to_fill
 
-JudgedBuild = tuple[BuildRecord, list[GateResult]]
-"""A build with the answers of its gates."""
-
 
 def read_builds(folder: Path, names: Iterable[str]) -> list[JudgedBuild]:
-    """The builds `folder/<name>/`, each under the name of its folder; a name without one is left out."""
+    """The builds `folder/<name>/`, each under the name of its folder, as gates and people judge them;
+    a name without one is left out."""
+    builds = [
+        (name, reviewed(folder / name)) for name in names if (folder / name / RECORD).is_file()
+    ]
     return [
-        (
-            read_record(BuildRecord, folder / name / RECORD).model_copy(update={"name": name}),
-            list(read_rows(GateResult, folder / name / GATE_RESULTS)),
-        )
-        for name in names
-        if (folder / name / RECORD).is_file()
+        build._replace(record=build.record.model_copy(update={"name": name}))
+        for name, build in builds
     ]
 
 
@@ -39,11 +37,12 @@ def builds_at(folder: Path) -> list[Path]:
     raise StudyError(f"no build at {str(folder)!r}: make one with skilljuror build")
 
 
-def refresh_builds(builds: Iterable[Path]) -> list[Path]:
+def refresh_builds(builds: Iterable[Path], wait: float = 0.0) -> list[Path]:
     """Put builds anew into the databases that hold them, of a study or of a folder of builds; the
     databases. A build that no database holds is left out.
 
-    Raises StoreError for a database that cannot be written.
+    Raises StoreError for a database that cannot be written, InUseError for one that others have open and do
+    not close for `wait` seconds.
     """
     names: dict[Path, list[str]] = {}
     for build in builds:
@@ -52,7 +51,7 @@ def refresh_builds(builds: Iterable[Path]) -> list[Path]:
         database
         for place, inside in names.items()
         for database in _databases_of(place)
-        if database.is_file() and _refresh(database, place, inside)
+        if database.is_file() and _refresh(database, place, inside, wait)
     ]
 
 
@@ -62,12 +61,14 @@ def _databases_of(place: Path) -> list[Path]:
     return [StudyFolder(place).database, *([study.database] if study.builds == place else [])]
 
 
-def _refresh(database: Path, place: Path, names: list[str]) -> bool:
+def _refresh(database: Path, place: Path, names: list[str], wait: float) -> bool:
     """Whether the database holds any of the builds, which were put into it anew."""
-    with open_write(database) as store:
+    with open_write(database, wait) as store:
         stored = store.builds()
         known = [name for name in names if name in stored]
-        store.put_builds(read_builds(place, known))
+        store.put_builds(
+            read_builds(place, known), given_manifests(StudyFolder(place.parent), known)
+        )
     return bool(known)
 
 

@@ -4,124 +4,209 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
-
-from skilljuror import __version__
-from skilljuror.agents import AGENTS, Agent
-from skilljuror.bundles import load_bundle
-from skilljuror.errors import GateError, StudyError, UsageError
+from skilljuror.agents import AGENTS, Agent, refuse_missing_keys
+from skilljuror.errors import HarnessError, StudyError, UsageError
 from skilljuror.files import (
     StudyFolder,
     digest_json,
-    read_record,
     sha256,
-    write_atomic,
-    write_record,
 )
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import Harness, TrialJob
+from skilljuror.harnesses.base import BatchHarness, Harness, TrialJob
 from skilljuror.harnesses.environment import read_recipe
+from skilljuror.harnesses.sandbox import bwrap_problem
 from skilljuror.metrics import families
 from skilljuror.models.agent import AgentProgram
-from skilljuror.models.build import BuildRecord, VariantManifest
+from skilljuror.models.build import VariantManifest
 from skilljuror.models.study import (
-    PlannedTask,
+    AgentChoice,
     PlannedTrial,
     StudyConfig,
-    StudyPlan,
-    TrialRecord,
 )
-from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
 from skilljuror.pipeline.construction.audit import load_gates
-from skilljuror.pipeline.construction.build import build_source, load_build, load_transform
-from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD
+from skilljuror.pipeline.construction.build import load_transform
+from skilljuror.pipeline.construction.given_skills import GivenSkills
+from skilljuror.pipeline.construction.model_build import model_engine
+from skilljuror.pipeline.construction.protected_texts import fingerprints_of, keep_fingerprints
+from skilljuror.pipeline.execution.attempts import to_run_again
+from skilljuror.pipeline.execution.budget import Spending
+from skilljuror.pipeline.execution.exclusions import check_rules, decided, without_ruled_out
+from skilljuror.pipeline.execution.kept_plan import finished_records, keep_plan, plan_version
 from skilljuror.pipeline.execution.lock import exclusive_run, workers_lock
-from skilljuror.pipeline.execution.trial import RunSetup, run_trial, stop_trial
-from skilljuror.pipeline.workers import Listener, Progress, silent, worker_pool
+from skilljuror.pipeline.execution.outcomes import (
+    count_outcomes,
+    uniform_rewards,
+)
+from skilljuror.pipeline.execution.scheduling import run_all
+from skilljuror.pipeline.execution.study_builds import StudyBuilds
+from skilljuror.pipeline.execution.study_run import RunSummary, StudyRun
+from skilljuror.pipeline.execution.trial import RunSetup
+from skilljuror.pipeline.workers import Listener, silent
+from skilljuror.prices import with_packaged
 from skilljuror.registry import resolve
-from skilljuror.studies import changed_fields, freeze, load_study
+from skilljuror.studies.plan import freeze
+from skilljuror.studies.study_file import load_study
 from skilljuror.transforms import TRANSFORMS
 
-
-class RunSummary(Struct, frozen=True):
-    """Where a run stands."""
-
-    folder: str
-    """Folder of the study."""
-    planned: int
-    """Trials of the plan."""
-    finished: int
-    """Trials that have a record, those of earlier runs included."""
-    ran: int
-    """Trials that this call ran."""
-    statuses: dict[str, int]
-    """Finished trials by status."""
-    isolation: str
-    """What separated the trials from this machine."""
-    interrupted: bool = False
-    """True when a person stopped it; the same call goes on with what is missing."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the results should know, one line each."""
-
-
-class _StudyRun(Struct, frozen=True):
-    """What one call of `run_study` works with."""
-
-    base: Path
-    """Folder of the study file, which its paths are relative to."""
-    transforms: dict[str, str]
-    """Variant that a condition offers -> the name of its transform, as the study file gives it."""
-    plan: StudyPlan
-    folder: StudyFolder
-    agent: AgentProgram
-    listener: Listener
+DISCLOSURE = "Skills available for this task: {}."
+"""What the end of a prompt says where a study names the offered Skills."""
 
 
 def run_study(
-    study_file: Path, folder: Path, *, jobs: int = 1, progress: Listener | None = None
+    study_file: Path,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    rerun: Collection[str] = (),
+    unblind: bool = False,
+    progress: Listener | None = None,
 ) -> RunSummary:
-    """Freeze the plan, build the variants, run every trial that has no record yet.
+    """Freeze the plan, build the variants, run every trial that has no record yet, and those again
+    whose end is one of `rerun` (`attempts.ENDS`); their records are kept as earlier attempts. With
+    `unblind` the summary tells rewards by condition, too.
 
     `jobs` trials run at a time, in plan order. Raises StudyError when `folder` holds another
     plan or a run that is under way, GateError when a variant failed its gates, HarnessError
     when the machine cannot run trials; finished trials are kept in every case.
     """
-    config = load_study(study_file)
-    with _naming(study_file):
-        make_program: Agent = resolve(AGENTS, config.agent.name, "agent", Agent)
-        agent = make_program(config.agent.options, config.agent.model)
-        harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(
-            config.harness.options
-        )
-        transforms = _check_build(config)
-        families(config.metrics)  # one that is none is refused before anything is run
-        plan = freeze(_with_variant_names(config, transforms), study_file.parent)
-    plan = plan.model_copy(update={"agent_digest": agent_digest(agent)})
-    isolation = harness.prepare()
+    run, isolation = prepared(study_file, folder, progress or silent)
+    config = run.plan.config
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"--out {str(folder)!r} is a file; name a folder", file=str(folder))
-    run = _StudyRun(
-        study_file.parent, transforms, plan, StudyFolder(folder), agent, progress or silent
-    )
     with exclusive_run(run.folder) as scratch:
-        notes = [*_keep_plan(run, study_file), *_ignored_dockerfile_lines(run)]
-        before = _finished(run)
-        setup = RunSetup(folder.resolve(), scratch, workers_lock(run.folder), config.harness)
-        interrupted = _build_and_run(run, setup, before.keys(), max(jobs, 1), notes)
-        finished = _finished(run)
+        run = without_ruled_out(run, study_file)
+        plan = run.plan
+        notes = [*keep_plan(run.folder, plan, study_file), *_ignored_dockerfile_lines(run)]
+        notes += _unmatched(run)
+        before = finished_records(run.folder, plan)
+        setup = RunSetup(
+            folder.resolve(), scratch, workers_lock(run.folder), config.harness, config.retries
+        )
+        again, told = to_run_again(run.folder, before, rerun)
+        notes += told
+        kept = before.keys() - set(again)
+        interrupted = _build_and_run(run, setup, kept, max(jobs, 1), notes)
+        finished = finished_records(run.folder, plan)
+        spent = Spending(run.folder, config.budget, with_packaged(config.prices))
+    waiting = len(finished) < len(plan.trials) or any(finished[one] == before[one] for one in again)
     return RunSummary(
         folder=str(folder),
         planned=len(plan.trials),
         finished=len(finished),
-        ran=len(finished) - len(before),
-        statuses=dict(sorted(Counter(finished.values()).items())),
+        ran=sum(before.get(name) != record for name, record in finished.items()),
+        rerun=sum(name in before and before[name] != finished[name] for name in finished),
+        statuses=dict(sorted(Counter(record.status for record in finished.values()).items())),
+        outcomes=count_outcomes(finished.values(), unblind=unblind),
+        warnings=tuple(uniform_rewards(list(finished.values()), unblind=unblind)),
         isolation=isolation,
+        stopped=spent.reached() if waiting else None,
         interrupted=interrupted,
-        notes=tuple(notes),
+        notes=(*notes, *spent.notes(), *_isolation_note(config, isolation)),
     )
+
+
+def prepared(study_file: Path, folder: Path, listener: Listener = silent) -> tuple[StudyRun, str]:
+    """The study as it would be run into `folder`, and the isolation of its trials; writes nothing.
+
+    Raises StudyError, UsageError and HarnessError for what cannot be run.
+    """
+    config = load_study(study_file)
+    study = StudyFolder(folder)
+    with _naming(study_file):
+        if not study.finished_trials():  # one that has begun goes on as it was planned
+            _refuse_effort_in_options(config)
+        harness: Harness = resolve(HARNESSES, config.harness.name, "harness", Harness)(
+            config.harness.options
+        )
+        agents = agents_of(config, harness)
+        for agent in agents.values():
+            refuse_missing_keys(agent)
+        transforms = _check_build(config)
+        families(config.metrics)  # one that is none is refused before anything is run
+        named = _with_variant_names(config, transforms)
+        check_rules(named.exclude_rules, named.conditions)
+        base = study_file.parent
+        given = GivenSkills(base)
+        ruled_out = decided(study, named.exclude_rules)
+        plan = freeze(named, base, plan_version(study), given, ruled_out)
+    plan = plan.model_copy(update={"agent_digest": _digest_of(agents)})
+    isolation = harness.prepare()
+    for agent in agents.values():
+        _refuse_unprotected(config, agent, isolation)
+    prices = with_packaged(config.prices)
+    builds = StudyBuilds(base, study, transforms, config.build, listener, prices)
+    return StudyRun(base, builds, given, plan, study, agents, harness, listener), isolation
+
+
+def _refuse_effort_in_options(config: StudyConfig) -> None:
+    """Raise UsageError for an effort among the agent's options: it has a field of its own, and that of
+    a condition would silently go before it."""
+    for name in ("effort", "reasoning_effort"):
+        if name in config.agent.options:
+            field = f"agent.options.{name}"
+            raise UsageError(
+                f"{field}: the effort has a field of its own; write agent.effort:"
+                f" {config.agent.options[name]} in its place",
+                field=field,
+            )
+
+
+def agents_of(config: StudyConfig, harness: Harness) -> dict[str, AgentProgram]:
+    """Condition -> its agent, one that the harness brings or one of ours.
+
+    Raises UsageError for one that there is not, and for its options.
+    """
+    made: dict[
+        tuple[str | None, str | None], AgentProgram
+    ] = {}  # a program is asked its version once
+    agents = {}
+    for arm in config.conditions:
+        settings = config.settings(arm)
+        chosen = {"model": settings["model"], "effort": settings["effort"]}
+        key = chosen["model"], chosen["effort"]
+        if key not in made:
+            choice = config.agent.model_copy(update=chosen)
+            own = harness.own_agent(choice) if isinstance(harness, BatchHarness) else None
+            made[key] = own or _program(choice)
+        agents[arm.name] = made[key]
+    return agents
+
+
+def _program(choice: AgentChoice) -> AgentProgram:
+    make_program: Agent = resolve(AGENTS, choice.name, "agent", Agent)
+    effort = {"effort": choice.effort} if choice.effort else {}
+    return make_program({**choice.options, **effort}, choice.model)
+
+
+def _digest_of(agents: dict[str, AgentProgram]) -> str:
+    """That of the one agent of a study; of several, over those of all conditions."""
+    digests = {name: agent_digest(agent) for name, agent in agents.items()}
+    return digest_json(digests) if len({*digests.values()}) > 1 else min(digests.values())
+
+
+def _refuse_unprotected(config: StudyConfig, agent: AgentProgram, isolation: str) -> None:
+    """A program that does what a model decides is not run as this user, unless the study says so."""
+    if agent.scripted or isolation != "none" or config.harness.name != "local":
+        return
+    if config.harness.options.get("isolation") != "none":
+        raise HarnessError(
+            f"agent {agent.name!r} does what a model decides, and no sandbox works here:"
+            f" {bwrap_problem()}; or let the study say harness.options.isolation: none, and it runs"
+            " unprotected as this user"
+        )
+
+
+def _isolation_note(config: StudyConfig, isolation: str) -> list[str]:
+    if isolation != "none":
+        return []
+    chosen = config.harness.name != "local" or config.harness.options.get("isolation") == "none"
+    why = "as the study has it" if chosen else f"for no sandbox works here: {bwrap_problem()}"
+    return [
+        "isolation none: agents and verifiers ran as plain processes of this user, and every trial"
+        f" says so, {why}"
+    ]
 
 
 @contextmanager
@@ -143,6 +228,7 @@ def _check_build(config: StudyConfig) -> dict[str, str]:
     study takes.
     """
     load_gates(config.build.gates)
+    model_engine(config.build.engine, config.build.model, Path())
     wanted = {condition.variant for condition in config.conditions if condition.variant}
     transforms = {load_transform(name).variant: name for name in sorted(wanted)}
     if config.build.options and wanted <= TRANSFORMS.keys():
@@ -150,9 +236,7 @@ def _check_build(config: StudyConfig) -> dict[str, str]:
         option = f"build.{name}"
         guess = "did you mean 'assay'? " if get_close_matches(name, ["assay"]) else ""
         raise StudyError(
-            f"{option}: {guess}no option of the packaged variants, which the plan engine builds; take it"
-            " out (variants made with a model: `skilljuror build --engine … --out OUT/variants/TASK`"
-            " first, then run into OUT)",
+            f"{option}: {guess}no option of the packaged variants; take it out",
             field=option,
         )
     return transforms
@@ -171,99 +255,45 @@ def _with_variant_names(config: StudyConfig, transforms: dict[str, str]) -> Stud
 def agent_digest(agent: AgentProgram) -> str:
     """sha256 over an agent's command, version, model and the content of its files."""
     files = [(file.name, sha256(file.read_bytes())) for file in agent.files]
-    return digest_json([agent.name, agent.version, agent.model, agent.argv, files])
-
-
-def _keep_plan(run: _StudyRun, study_file: Path) -> list[str]:
-    """Write the plan, or prove that the folder holds the same one."""
-    folder = run.folder
-    begun = bool(folder.finished_trials())
-    if not folder.plan_file.exists():
-        _refuse_other_content(folder, study_file, begun)
-        _write_plan(run, study_file)
-        return []
-    before = read_record(StudyPlan, folder.plan_file)
-    changed = _changed_fields(run, before)
-    if changed and begun:
-        raise StudyError(
-            f"{str(folder.root)!r} holds a run of another plan; changed since:"
-            f" {', '.join(changed[:8])}; restore them, or run into another folder",
-            file=str(folder.plan_file),
-            field=changed[0],
-        )
-    if changed:
-        _write_plan(run, study_file)
-        return [f"no trial had finished: the plan was made anew ({', '.join(changed[:8])})"]
-    if before.skilljuror_version != __version__:
-        return [f"the plan was frozen by skilljuror {before.skilljuror_version}"]
-    return []
-
-
-def _refuse_other_content(folder: StudyFolder, study_file: Path, begun: bool) -> None:
-    if begun:
-        raise StudyError(
-            f"{str(folder.root)!r} holds trials but no plan.json; run into another folder",
-            file=str(folder.root),
-        )
-    if folder.sources_file.exists():
-        raise StudyError(
-            f"{str(folder.root)!r} holds logs that were ingested; run into another folder",
-            file=str(folder.sources_file),
-        )
-    copy = folder.study_file
-    if copy.exists() and copy.read_bytes() != study_file.read_bytes():
-        raise StudyError(
-            f"{str(folder.root)!r} holds another study.yaml; run into another folder",
-            file=str(copy),
-        )
-
-
-def _write_plan(run: _StudyRun, study_file: Path) -> None:
-    copy = run.folder.study_file
-    if not (copy.exists() and copy.samefile(study_file)):
-        write_atomic(copy, study_file.read_bytes())
-    write_record(run.folder.plan_file, run.plan)
-
-
-def _changed_fields(run: _StudyRun, before: StudyPlan) -> list[str]:
-    changed = changed_fields(before, run.plan)
-    if before.agent_digest != run.plan.agent_digest:
-        changed.append("the agent's program")
-    return changed
-
-
-def _finished(run: _StudyRun) -> dict[str, str]:
-    """Trial -> status, of every finished trial of this plan. Raises StudyError for one of another."""
-    statuses: dict[str, str] = {}
-    for name in run.folder.finished_trials():
-        record = read_record(TrialRecord, run.folder.trial_record(name))
-        if record.config_digest != run.plan.config_digest:
-            raise StudyError(
-                f"trial {name!r} was run under another plan; move its folder away and run again",
-                file=str(run.folder.trial_record(name)),
-            )
-        statuses[name] = record.status
-    return statuses
+    said = [agent.name, agent.version, agent.model, agent.argv, files]
+    said += [agent.keys] if agent.keys else []  # so that the digest of an older agent stands
+    usual = AgentProgram(agent.name, agent.version, (), ())
+    further = {
+        name: getattr(agent, name)
+        for name in ("effort", "skills", "home_files", "env", "logs")
+        if getattr(agent, name) != getattr(usual, name)
+    }
+    return digest_json([*said, further] if further else said)
 
 
 def _build_and_run(
-    run: _StudyRun, setup: RunSetup, finished: Collection[str], jobs: int, notes: list[str]
+    run: StudyRun, setup: RunSetup, kept: Collection[str], jobs: int, notes: list[str]
 ) -> bool:
-    """Build what is not built, run what is not finished; True when a person stopped it."""
+    """Build what is not built, run all but the `kept`; True when a person stopped it."""
     try:
-        builds = _build(run, notes)
-        if sites := run.plan.config.build.assay:
-            _assay(run, builds, sites, jobs)
-        pending = [
-            _job(run, builds, trial) for trial in run.plan.trials if trial.trial not in finished
-        ]
-        _run_all(run, setup, pending, jobs)
+        run.builds.make(run.plan.tasks)
+        builds = run.builds.accepted(run.plan.tasks, notes)
+        run.builds.assay(run.plan.tasks, jobs)
+        for task in run.plan.tasks:
+            builds.setdefault(task.name, {}).update(run.given.keep(run.folder, task))
+        _keep_fingerprints(run)
+        pending = [_job(run, builds, trial) for trial in run.plan.trials if trial.trial not in kept]
+        run_all(run, setup, pending, jobs)
     except KeyboardInterrupt:
         return True
     return False
 
 
-def _ignored_dockerfile_lines(run: _StudyRun) -> Iterator[str]:
+def _keep_fingerprints(run: StudyRun) -> None:
+    """Write down what the agents of each task should not see, before the first of them starts."""
+    begun = bool(run.folder.finished_trials())
+    for task in run.plan.tasks:
+        if not (begun and fingerprints_of(run.folder.root, task.name).is_file()):
+            skills = run.base / task.skills if task.skills else None
+            keep_fingerprints(run.folder, task.name, run.base / task.path, skills)
+
+
+def _ignored_dockerfile_lines(run: StudyRun) -> Iterator[str]:
     """What the local harness cannot do of a task's Dockerfile."""
     if run.plan.config.harness.name != "local":
         return
@@ -273,114 +303,34 @@ def _ignored_dockerfile_lines(run: _StudyRun) -> Iterator[str]:
             yield f"task {task.name!r}: the Dockerfile's {left_out[0]!r} was not followed"
 
 
-def _build(run: _StudyRun, notes: list[str]) -> dict[str, dict[str, VariantManifest]]:
-    """task -> variant -> manifest of everything the conditions offer. Raises GateError."""
-    wanted = sorted(run.transforms)
-    builds: dict[str, dict[str, VariantManifest]] = {}
-    for done, task in enumerate(run.plan.tasks if wanted else ()):
-        run.listener(Progress("build", done, len(run.plan.tasks), task.name))
-        record = _build_task(run, task, wanted)
-        builds[task.name] = _manifests(run, task, record, wanted)
-        for manifest in builds[task.name].values():
-            notes += _gate_note(run, task, manifest)
-        run.listener(Progress("build", done + 1, len(run.plan.tasks), task.name))
-    return builds
-
-
-def _assay(run: _StudyRun, tasks: Collection[str], sites: int, jobs: int) -> None:
-    """Measure the gates on the builds that nobody has measured yet."""
-    sources = {
-        run.folder.build(task.name): run.base / task.skills
-        for task in run.plan.tasks
-        if task.name in tasks
-    }
-    missing = {build: sources[build] for build in sources if load_build(build).assay is None}
-    keep_assays(missing, AssaySettings(sites=sites), jobs=jobs, progress=run.listener)
-
-
-def _manifests(
-    run: _StudyRun, task: PlannedTask, record: BuildRecord, wanted: list[str]
-) -> dict[str, VariantManifest]:
-    made = {manifest.variant: manifest for manifest in record.variants}
-    for name in wanted:
-        if name not in made:
-            raise StudyError(
-                f"the build of task {task.name!r} has no variant {name!r}, only"
-                f" {', '.join(sorted(made))}; correct the condition, or delete the build",
-                file=str(run.folder.build(task.name)),
-                field="conditions",
-            )
-    return {name: made[name] for name in wanted}
-
-
-def _build_task(run: _StudyRun, task: PlannedTask, wanted: list[str]) -> BuildRecord:
-    """The build of a task's source, made where it is not there; one that is of another source, or
-    lacks a variant, is made again as long as no trial rests on it."""
-    target, source = run.folder.build(task.name), run.base / task.skills
-    if (target / RECORD).is_file():
-        record = read_record(BuildRecord, target / RECORD)
-        same = record.source.tree_digest == load_bundle(source, inspect=False).digest
-        complete = {manifest.variant for manifest in record.variants} >= set(wanted)
-        if (same and complete) or record.engine != "plan" or run.folder.finished_trials():
-            return _check_source(record, task, target, same)
-    choice = run.plan.config.build
-    return build_source(
-        source,
-        target,
-        variants=[run.transforms[variant] for variant in wanted],
-        options=choice.options,
-        gates=choice.gates,
-    )
-
-
-def _check_source(record: BuildRecord, task: PlannedTask, target: Path, same: bool) -> BuildRecord:
-    if not same:
-        raise StudyError(
-            f"the build at {str(target)!r} is of another source than {task.skills!r} of task"
-            f" {task.name!r}; build that source there, or run into another folder",
-            file=str(target),
+def _unmatched(run: StudyRun) -> Iterator[str]:
+    """A note on arms whose knowledge nobody matched."""
+    arms = [arm.name for arm in run.plan.config.conditions if arm.skill]
+    if arms:
+        yield (
+            f"{', '.join(arms)}: a Skill as it is, whose knowledge nobody matched with another arm's;"
+            " what they share, after ingest: the question given_skills"
         )
-    return record
-
-
-def _gate_note(run: _StudyRun, task: PlannedTask, manifest: VariantManifest) -> list[str]:
-    where = f"variant {manifest.variant!r} of task {task.name!r}"
-    if manifest.verdict == "fail":
-        file = run.folder.build(task.name) / GATE_RESULTS
-        raise GateError(
-            f"{where} failed its gates, so it does not carry the source's knowledge;"
-            f" read {file}, mend the source or waive the findings with a reason",
-            file=str(file),
-        )
-    notes = {None: "was judged by no gate", "review": "waits for a person's review"}
-    return [f"{where} {notes[manifest.verdict]}"] if manifest.verdict in notes else []
 
 
 def _job(
-    run: _StudyRun, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial
+    run: StudyRun, builds: dict[str, dict[str, VariantManifest]], trial: PlannedTrial
 ) -> TrialJob:
     config = run.plan.config
     task = next(task for task in run.plan.tasks if task.name == trial.task)
-    variant = next(arm.variant for arm in config.conditions if arm.name == trial.condition)
+    arm = next(arm for arm in config.conditions if arm.name == trial.condition)
+    manifest = builds[task.name][arm.offers] if arm.offers else None
+    named = config.settings(arm)["disclosure"] == "named"
     return TrialJob(
         trial=trial,
         task=task,
         task_dir=(run.base / task.path).resolve(),
-        variant=variant,
-        variant_dir=run.folder.variant(task.name, variant).resolve() if variant else None,
-        agent=run.agent,
+        variant=arm.offers,
+        variant_dir=run.folder.offered(task.name, arm.offers).resolve() if arm.offers else None,
+        agent=run.agents[arm.name],
         choice=config.harness,
         config_digest=run.plan.config_digest,
-        variant_digest=builds[task.name][variant].tree_digest if variant else None,
+        variant_digest=manifest.tree_digest if manifest else None,
+        announced=manifest.announced if manifest else (),
+        disclosed=DISCLOSURE.format(", ".join(manifest.skills)) if named and manifest else None,
     )
-
-
-def _run_all(run: _StudyRun, setup: RunSetup, pending: list[TrialJob], jobs: int) -> None:
-    """Run trials in order, `jobs` at a time, each worker handed one by one."""
-    planned = len(run.plan.trials)
-    before = planned - len(pending)
-    run.listener(Progress("run", before, planned))
-    with worker_pool(min(jobs, len(pending)) or 1, stop=stop_trial, in_process=False) as pool:
-        records = pool.map_unordered(partial(run_trial, setup), pending, queued=1)
-        for done, (_, record) in enumerate(records, before + 1):
-            run.listener(Progress("run", done, planned, f"{record.trial}: {record.status}"))

@@ -13,7 +13,7 @@ from skilljuror.metrics import METRICS, families
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import Ingested
 from skilljuror.models.knowledge import MappedUnit
-from skilljuror.models.measure import Measure, TrialContext
+from skilljuror.models.measure import Measure, Price, TrialContext
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.pipeline.ingestion.rows import offered_rows, step_rows, trajectory_row
 from skilljuror.pipeline.ingestion.token_counts import step_tokens, with_tokens
@@ -31,6 +31,8 @@ class MeasureOptions(Struct, frozen=True):
     """Further metrics, `module:attribute` of other packages."""
     quotes: bool = True
     """Whether previews of steps and quotes of evidence are kept."""
+    prices: tuple[Price, ...] | None = None
+    """Prices of models; None for the packaged list."""
 
 
 NOTHING_FURTHER = MeasureOptions()
@@ -72,6 +74,7 @@ def analyse(
         manifest=attribution.manifest,
         step_bytes={(row.agent, row.step): row.text_bytes for row in steps},
         step_tokens=step_tokens(trajectory) if options.count_tokens else {},
+        prices=options.prices,
     )
     return Ingested(
         trajectory=trajectory_row(

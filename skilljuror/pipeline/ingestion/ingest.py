@@ -95,6 +95,7 @@ def ingest_logs(  # noqa: PLR0913  each says another thing
         summary = ingest.read_all(asked)
     if remade:
         _store_builds_again(folder.root)
+    _store_labels(folder)
     return replace(summary, remade=remade)
 
 
@@ -132,6 +133,17 @@ def _store_builds_again(folder: Path) -> None:
 
     if names := build_names(folder):
         store_builds(folder, names)
+
+
+def _store_labels(folder: StudyFolder) -> None:
+    """What people said of events is rows of the database as well."""
+    if folder.reviews.is_file() or folder.label_sample.is_file():
+        from skilljuror.pipeline.review_rows import label_rows, sampled_uses
+        from skilljuror.store import open_write
+
+        with open_write(folder.database) as store:
+            store.put_labels(label_rows(folder))
+            store.put_label_sample(sampled_uses(folder))
 
 
 class IngestSinks(NamedTuple):

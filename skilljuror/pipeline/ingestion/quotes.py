@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from skilljuror.files import StudyFolder, write_atomic
 from skilljuror.models.events import ResourceEvent
 from skilljuror.models.ingest import Ingested
-from skilljuror.models.measure import Verdict
+from skilljuror.models.measure import LocalEffect, Verdict
 from skilljuror.models.trajectory import Step, ToolCall, Trajectory
 from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 
@@ -47,7 +47,8 @@ def _remove_quotes(database: Path) -> None:
 def without_quotes(run: Ingested) -> Ingested:
     """The rows of a run without previews and quotes."""
     steps = tuple([replace(step, preview="") for step in run.steps])
-    return replace(run, steps=steps, events=tuple(map(unquoted_event, run.events)))
+    leaks = tuple([replace(leak, excerpt="") for leak in run.leaks])
+    return replace(run, steps=steps, events=tuple(map(unquoted_event, run.events)), leaks=leaks)
 
 
 def unquoted_event(event: ResourceEvent) -> ResourceEvent:
@@ -58,6 +59,11 @@ def unquoted_event(event: ResourceEvent) -> ResourceEvent:
 def unquoted_verdict(verdict: Verdict) -> Verdict:
     """A verdict without both quotes and its note."""
     return replace(verdict, source_quote=None, action_quote=None, note="")
+
+
+def unquoted_effect(effect: LocalEffect) -> LocalEffect:
+    """An effect without the line that shows it."""
+    return replace(effect, quote=None)
 
 
 def without_texts(run: Trajectory) -> Trajectory:

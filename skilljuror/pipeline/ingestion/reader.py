@@ -14,7 +14,7 @@ from skilljuror.files import sha256
 from skilljuror.pipeline.ingestion.analysis import MeasureOptions
 
 UNITS = (
-    "errors.py", "registry.py", "files.py", "tokens.py", "work.py", "models", "parsers", "attribution",
+    "errors.py", "registry.py", "files", "tokens.py", "work.py", "models", "parsers", "attribution",
     "metrics", "store", "pipeline/ingestion",
 )  # fmt: skip
 """What is loaded to read logs, to attribute and to measure."""

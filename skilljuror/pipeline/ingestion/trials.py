@@ -7,15 +7,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.errors import StudyError, TrajectoryError
-from skilljuror.files import StudyFolder, path_text, read_record
+from skilljuror.files import StudyFolder, path_text, read_record, read_rows
 from skilljuror.models.events import SkillManifest
 from skilljuror.models.ingest import SourceRow
 from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.review import Acceptance
 from skilljuror.models.study import StudyPlan, TrialRecord
+from skilljuror.models.task_attribute import JudgedAttribute
 from skilljuror.models.trajectory import Trajectory
 from skilljuror.parsers.base import FoundSource, LogKind
 from skilljuror.parsers.discovery.find_logs import discover
 from skilljuror.parsers.read import parser, read
+from skilljuror.pipeline.construction.given_skills import (
+    given_manifests,
+    given_rows,
+    units_of_given,
+)
 from skilljuror.pipeline.construction.manifests import offered_by, units_of_build
 from skilljuror.pipeline.construction.stored_builds import read_builds
 from skilljuror.pipeline.ingestion.analysis import (
@@ -25,11 +32,14 @@ from skilljuror.pipeline.ingestion.analysis import (
     definition_rows,
     size_of,
 )
+from skilljuror.pipeline.ingestion.contamination import search_leaks
 from skilljuror.pipeline.ingestion.quotes import settled_quotes, without_quotes
 from skilljuror.pipeline.ingestion.rows import unread_row
 from skilljuror.pipeline.ingestion.summary import IngestCounter, IngestSummary, batches
 from skilljuror.pipeline.ingestion.token_counts import refuse_estimates
+from skilljuror.pipeline.review_rows import AcceptedTrials, label_rows, sampled_uses
 from skilljuror.pipeline.workers import Listener, Progress, map_ordered, silent
+from skilljuror.prices import with_packaged
 from skilljuror.store import Store, open_write
 from skilljuror.store.replacement import database_to_fill
 from skilljuror.store.runs import RunColumns, run_columns
@@ -41,10 +51,10 @@ class ReadTrial(Struct, frozen=True):
 
     record: TrialRecord
     """Its record."""
-    manifest: SkillManifest
-    """What it offered."""
+    manifest: SkillManifest | None
+    """What it offered; None where nobody knows."""
     units: tuple[MappedUnit, ...]
-    """The knowledge map of its build; empty for the no-skill arm."""
+    """The knowledge map of what it offered; empty for the no-skill arm."""
     trajectory: Trajectory | None
     """Its log; None when there is none that can be read."""
     sources: tuple[SourceRow, ...]
@@ -67,9 +77,29 @@ def read_trial(study: Path, trial: str) -> ReadTrial:
             field="trial",
         )
     manifest = offered_by(folder, record)
-    units = units_of_build(folder.build(record.task)) if record.variant else ()
-    trajectory, sources = _read_log(folder.trial_raw(trial) / "agent", trial)
+    units = _units_offered(folder, record)
+    trajectory, sources = _read_log(_logs(folder.trial_raw(trial), record), trial)
     return ReadTrial(record, manifest, units, trajectory, sources)
+
+
+def _units_offered(folder: StudyFolder, record: TrialRecord) -> tuple[MappedUnit, ...]:
+    """The knowledge map of what a trial offered; empty for no Skill."""
+    if record.variant is None:
+        return ()
+    offered = folder.offered(record.task, record.variant)
+    if offered.parent.parent == folder.given:
+        return units_of_given(offered, record.variant)
+    return units_of_build(folder.build(record.task))
+
+
+def trajectory_of(raw: Path, record: TrialRecord) -> Trajectory | None:
+    """The log that an attempt left among its raw artifacts; None when there is none that can be read."""
+    return _read_log(_logs(raw, record), record.trial)[0]
+
+
+def _logs(raw: Path, record: TrialRecord) -> Path:
+    whole = record.harness == "harbor"  # its result completes what the log says
+    return raw if whole else raw / "agent"
 
 
 def _read_log(logs: Path, trial: str) -> tuple[Trajectory | None, tuple[SourceRow, ...]]:
@@ -115,6 +145,29 @@ def _read_first_run(found: FoundSource, trial: str) -> tuple[Trajectory | None, 
     return replace(first, trajectory=trial), SourceRow(path, "parsed", name, None, found.size)
 
 
+def _read_attempts(
+    folder: StudyFolder,
+) -> tuple[list[tuple[int, TrialRecord]], list[Acceptance], list[SourceRow]]:
+    """Earlier attempts with their numbers, what people took as final, and the records that are damaged."""
+    attempts: list[tuple[int, TrialRecord]] = []
+    acceptances: list[Acceptance] = []
+    refused = []
+    for trial, number in folder.earlier_attempts():
+        path = folder.attempt(trial, number) / "trial.json"
+        try:
+            attempts.append((number, read_record(TrialRecord, path)))
+        except StudyError as error:
+            refused.append(SourceRow(path_text(path), "error", reason=error.message))
+    accepted = AcceptedTrials(folder)
+    for trial in folder.finished_trials():
+        try:
+            acceptances += filter(None, [accepted.of(trial)])
+        except StudyError as error:
+            path = folder.acceptance(trial)
+            refused.append(SourceRow(path_text(path), "error", reason=error.message))
+    return attempts, acceptances, refused
+
+
 class _TrialJob(Struct, frozen=True):
     study: Path
     trial: str
@@ -149,7 +202,8 @@ def ingest_trials(
     plan = read_record(StudyPlan, folder.plan_file)
     metrics = tuple(dict.fromkeys([*plan.config.metrics, *options.metrics]))
     definitions = definition_rows(metrics)
-    options = settled_quotes(study, replace(options, metrics=metrics))
+    own = replace(options, metrics=metrics, prices=with_packaged(plan.config.prices))
+    options = settled_quotes(study, own)
     planned = {trial.trial for trial in plan.trials}
     work = [
         _TrialJob(study, trial, trial in planned, options) for trial in folder.finished_trials()
@@ -160,8 +214,18 @@ def ingest_trials(
         trials, paths = store.trials(), store.sources()
         store.forget_trials(sorted(trials - {job.trial for job in work}))
         store.put_plan(plan)
+        store.put_attributes(plan, read_rows(JudgedAttribute, folder.task_attributes))
+        attempts, acceptances, refused = _read_attempts(folder)
+        store.put_attempts(attempts, acceptances)
+        store.put_labels(label_rows(folder))
+        store.put_label_sample(sampled_uses(folder))
+        store.put_sources(refused)
+        counter.add_sources(refused)
+        paths -= {row.path for row in refused}
         store.put_metrics(definitions)
-        store.put_builds(read_builds(folder.builds, [task.name for task in plan.tasks]))
+        names = [task.name for task in plan.tasks] + [one.name for one in plan.excluded]
+        store.put_builds(read_builds(folder.builds, names), given_manifests(folder, names))
+        store.put_given(given_rows(folder, plan))
         done = 0
         for batch in batches(map_ordered(_analyse_trial, work, jobs)):
             paths -= _store_trials(store, counter, [rows for _, rows in batch])
@@ -206,6 +270,9 @@ def _analyse_trial(job: _TrialJob) -> _TrialRows:
             replace(row, status="error", reason=error.message) if row.status == "parsed" else row
             for row in sources
         ])
+    if run is not None:
+        leaks = search_leaks(job.study, trial.record.task, trial.record.variant, run)
+        found = replace(found, leaks=leaks)
     if not job.options.quotes:
         found = without_quotes(found)
     return _TrialRows(job.trial, trial.record, sources, run_columns([found]))

@@ -9,31 +9,33 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
-from skilljuror.knowledge.markdown.block_index import visible_text
+from skilljuror.knowledge.markdown.block_index import markdown_index, visible_text
 from skilljuror.knowledge.markdown.headings import Heading, can_shift, slug
 from skilljuror.knowledge.markdown.text_file import without_blank_edges
 from skilljuror.knowledge.plans.render import BundleTexts
+from skilljuror.knowledge.plans.working_folders import WorkingFolders, is_told
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, PlannedFile
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
+from skilljuror.transforms.disclosure.file_units import FileUnit, file_units
 from skilljuror.transforms.disclosure.sections import (
     FlatSkill,
     LineRange,
     SectionGroup,
     merged_ranges,
 )
-from skilljuror.transforms.disclosure.trigger_cues import topics
+from skilljuror.transforms.disclosure.trigger_cues import all_topics, topics
 from skilljuror.transforms.editing.links import link_between
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
-MERGED = 4
-"""Most sections that share one reference."""
 LONG_LINES = 100
 """Lines from which a reference opens with a list of its contents."""
 SPLIT_TOKENS = 6_000
-"""Estimated tokens from which a embedded Markdown file is split into parts."""
+"""Estimated tokens from which an embedded Markdown file is split into parts."""
 PART_TOKENS = 3_000
+PART_TITLES = 500
+"""Characters of the headings that the row of a part names."""
 
 
 @dataclass(slots=True)
@@ -49,8 +51,6 @@ class ReferenceFile:
     """The file it is a part of."""
     skill: str = ""
     """Folder of the source skill it comes from, where the page holds several."""
-    merged: bool = False
-    """Whether it holds several sections that stood side by side."""
     parent_heading: str = ""
     """The heading that its sections stood under, where that is not the skill's own title."""
 
@@ -60,12 +60,13 @@ class FileLayout:
 
     def __init__(self, parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill) -> None:
         self.flat = flat
+        self.parent = parent
         self.parent_texts = parent_texts
         self.folder = str(PurePosixPath(flat.path).parent)
         """The skill's folder."""
         self.data_files = [path for path in parent.files if path != flat.path]
         self.references: list[ReferenceFile] = []
-        self.moved_runs: list[tuple[list[SectionGroup], str]] = []
+        self.moved_units: list[tuple[FileUnit, str]] = []
         """Sections that left the root, and the file they went to."""
         self.verbatim_files: list[tuple[EmbeddedFile, PlannedFile]] = []
         """Embedded files that become files again, byte for byte."""
@@ -74,6 +75,8 @@ class FileLayout:
         fixed = [f"{self.folder}/{one.path}" for one in flat.embedded_files if self.keeps_path(one)]
         self._taken = {path.casefold() for path in [*self.data_files, flat.path, *fixed]}
         self._taken_folders = {one for path in self._taken for one in _folders_above(path)}
+        linked = {path.casefold() for path in flat.linked_paths}
+        self._taken |= linked - self._taken_folders
         self._last_count: dict[str, int] = {}
         """Path that several files would have -> the last number that was put to it."""
         self._references_folder = self._free_folder("references")
@@ -104,20 +107,28 @@ class FileLayout:
 
     def add_sections(self, moved: Sequence[SectionGroup], merge_tokens: int) -> None:
         """References out of sections that leave the root."""
-        for run in merge_neighbours(moved, merge_tokens):
-            first = run[0]
+        before: tuple[FileUnit, PageBuilder] | None = None
+        for unit in file_units(moved, merge_tokens, self.flat.processes):
+            first = unit.tops[0]
             title = visible_text(first.title) or visible_text("".join(first.path[-1:]))
             title = title or PurePosixPath(self.folder).name
             path = self._free(f"{self._folder_of(first.skill)}/{slug(title)}.md")
             page = PageBuilder(path, self.parent_texts)
-            ranges = [lines for group in run for lines in group.ranges]
-            self._fill(page, ranges, topics([group.title or title for group in run]) or title)
-            titles = [group.title for group in run]
-            titles += [heading.title for heading in self.headings_in(ranges)]
-            reference = ReferenceFile(page, tuple(titles), skill=first.skill, merged=len(run) > 1)
+            self._fill(
+                page, unit.ranges, topics([one.title or title for one in unit.tops]) or title
+            )
+            titles = [one.title for one in unit.tops]
+            headings = self.headings_in(unit.ranges)
+            titles += [heading.title for heading in headings if heading.start not in first.above]
+            reference = ReferenceFile(page, tuple(titles), skill=first.skill)
             reference.parent_heading = self._parent_heading(first)
             self.references.append(reference)
-            self.moved_runs.append((run, page.path))
+            self.moved_units.append((unit, page.path))
+            if before and unit.goes_on(before[0]):
+                template, params = next_row(link_between(before[1].path, path), unit)
+                before[1].gap()
+                before[1].generate(template, **params)
+            before = unit, page
 
     def _folder_of(self, skill: str) -> str:
         """The folder of the references of a source skill."""
@@ -161,7 +172,8 @@ class FileLayout:
         return candidate
 
     def _free(self, path: str) -> str:
-        """A path that no other file or folder takes, whatever the case."""
+        """A path that no other file or folder takes, whatever the case, and no link of the source names:
+        one that led nowhere would lead to other matter."""
         pure = PurePosixPath(path)
         candidate, count = path, self._last_count.get(path, 1)
         while self._is_taken(candidate):
@@ -188,7 +200,8 @@ class FileLayout:
         self._copy_ranges(page, ranges, shift if can_shift(headings, shift) else 0)
 
     def _copy_ranges(self, page: PageBuilder, ranges: Sequence[LineRange], shift: int) -> None:
-        """Copy ranges with gaps between them; a long page gets a list of its contents."""
+        """Copy ranges with gaps between them; commands are told their folder, and a long page gets a
+        list of its contents."""
         rest = merged_ranges(ranges)
         headings = self.headings_in(rest)
         lines = sum(end - start for start, end in rest)
@@ -200,14 +213,30 @@ class FileLayout:
         has_list = any("contents" in heading.title.lower() for heading in headings)
         opens = bool(headings) and headings[0].start == rest[0][0]
         opens = opens and headings[0].level + shift == 1
-        if lines > LONG_LINES and len(listed) >= 3 and not has_list and (opens or page.lines):
-            if opens:
-                page.copy(self.flat.path, headings[0].start + 1, headings[0].end, shift)
-                rest[0] = (headings[0].end, rest[0][1])
+        long = lines > LONG_LINES and len(listed) >= 3 and not has_list
+        folder = self._folder_to_tell(rest)
+        if opens and (long or folder):
+            page.copy(self.flat.path, headings[0].start + 1, headings[0].end, shift)
+            rest[0] = (headings[0].end, rest[0][1])
+        if folder:
+            page.gap()
+            page.generate("directory", path=folder)
+        if long and page.lines:
             page.contents(listed)
         for start, end in rest:
             page.gap()
             self.copy_trimmed(page, start, end, shift)
+
+    def _folder_to_tell(self, ranges: Sequence[LineRange]) -> str | None:
+        """The folder from which to run the commands in the ranges, where no line in them says so."""
+        needed = (one for start, end in ranges for one in self._working_folders.needed(start, end))
+        _, folder = next(needed, (0, None))
+        lines = [line for start, end in ranges for line in self.flat.lines[start:end]]
+        return None if folder is None or is_told(lines, folder) else folder
+
+    @cached_property
+    def _working_folders(self) -> WorkingFolders:
+        return WorkingFolders(self.parent, self.flat.path, self.flat.markdown)
 
     def headings_in(self, ranges: Sequence[LineRange]) -> list[Heading]:
         """The top-level headings within the ranges."""
@@ -250,7 +279,7 @@ class FileLayout:
         if not parts:
             self._copy_ranges(page, ranges, shift)
             return
-        self.copy_trimmed(page, file.start, parts[0][0][0], shift)
+        self._copy_ranges(page, [(file.start, parts[0][0][0])], shift)
         for part in parts:
             self._add_part(reference, part)
 
@@ -292,31 +321,20 @@ class FileLayout:
             page.generate("routing")
             page.generate("blank")
         link = link_between(page.path, part.page.path)
-        about = topics(part.titles) or PurePosixPath(part.page.path).stem
+        headings = markdown_index(tuple(part.page.lines)).headings
+        titles = (one.title for one in headings if one.level <= 2 and one.title in part.titles)
+        about = all_topics(titles, PART_TITLES) or PurePosixPath(part.page.path).stem
         page.generate("row-read", path=unquote(link), link=link, topics=about)
+
+
+def next_row(path: str, unit: FileUnit) -> tuple[str, dict[str, str]]:
+    """The row that leads to where something goes on; `path` is a link to there."""
+    about = topics(one.title for one in unit.tops) or PurePosixPath(path).stem
+    return "row-next", {"path": unquote(path), "link": path, "topics": about}
 
 
 def _is_row(piece: Copy | Generated) -> bool:
     return isinstance(piece, Generated) and piece.template.startswith("row-")
-
-
-def merge_neighbours(moved: Sequence[SectionGroup], merge_tokens: int) -> list[list[SectionGroup]]:
-    """Groups side by side below the same heading share a reference while they are small."""
-    runs: list[list[SectionGroup]] = []
-    for group in moved:
-        last = runs[-1] if runs else []
-        size = sum(member.tokens for member in last) + group.tokens
-        same = bool(last) and _adjoins(last[-1], group)
-        if same and not group.continued and size <= merge_tokens and len(last) < MERGED:
-            last.append(group)
-        else:
-            runs.append([group])
-    return runs
-
-
-def _adjoins(left: SectionGroup, right: SectionGroup) -> bool:
-    same = (left.path, left.skill) == (right.path, right.skill)
-    return same and left.ranges[-1][1] == right.ranges[0][0]
 
 
 def _folders_above(path: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What changes inside copied lines when text moves: links, mentions and stale absolute paths."""
+"""What changes inside copied lines when text moves: links and mentions, in prose alone."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -62,15 +62,14 @@ class LineRelocator:
                 yield Substitution(number, before, after, kind)
 
     def _relocated_line(self, line: int, page: str) -> tuple[str, SubstitutionKind]:
+        """A line of code stays as it is, whatever it names: it must mean the same in every layout."""
         before = self.flat.lines[line]
-        kind: SubstitutionKind = "link"
-        text, skill = before, self.flat.skill_at(line)
-        if line in self.flat.markdown.link_lines:
-            text = rewrite_links(before, lambda target: self._new_target(target, page, skill))
+        if line not in self.flat.markdown.link_lines:
+            return before, "link"
+        skill = self.flat.skill_at(line)
+        text = rewrite_links(before, lambda target: self._new_target(target, page, skill))
         renamed = self._mentions.renamed(text, skill)
-        kind = kind if renamed == text else "mention"
-        fresh = self._mentions.freshened(renamed)
-        return fresh, (kind if fresh == renamed else "stale-path")
+        return renamed, ("link" if renamed == text else "mention")
 
     def _new_target(self, target: str, page: str, skill: str) -> str | None:
         if not is_local(target):

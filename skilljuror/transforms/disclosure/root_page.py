@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from skilljuror.models.plan import Copy, Omitted, Plan, PlannedFile
-from skilljuror.transforms.disclosure.file_layout import FileLayout
+from skilljuror.transforms.disclosure.file_layout import FileLayout, next_row
 from skilljuror.transforms.disclosure.relocated_lines import LineRelocator
 from skilljuror.transforms.disclosure.routing_table import RoutingRow
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup, merged_ranges
-from skilljuror.transforms.disclosure.trigger_cues import topics
 from skilljuror.transforms.editing.link_references import supply_definitions
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
@@ -42,16 +41,17 @@ class DisclosureDraft:
         )
 
 
-def step_pointers(
+def continuations(
     layout: FileLayout, kept: Sequence[SectionGroup]
 ) -> Iterator[tuple[int, RoutingRow]]:
-    """Where numbered steps left a section that stays: (line, row) for where they went."""
-    stays = {(group.path, group.skill) for group in kept if group.is_step}
-    stays |= {((*group.path, group.title), group.skill) for group in kept if group.title}
-    for run, path in layout.moved_runs:
-        if (run[0].path, run[0].skill) in stays and all(group.is_step for group in run):
-            shown, about = layout.shown(path), topics(group.title for group in run)
-            yield run[0].start, ("row-next", {"path": shown, "link": shown, "topics": about})
+    """Where the rest of something of which a first part stays would follow: (line, row) for where it
+    went."""
+    parted = {group.sequence for group in kept}
+    for unit, path in layout.moved_units:
+        first = unit.groups[0]
+        if first.continued and first.sequence in parted:
+            parted.discard(first.sequence)
+            yield first.start, next_row(layout.shown(path), unit)
 
 
 def root_page(

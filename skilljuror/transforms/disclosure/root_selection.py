@@ -1,42 +1,50 @@
-"""What stays in the root: overview, workflow and constraints first, within a budget."""
+"""What stays in the root: what everybody must know, within a budget.
+
+In this order, each as far as it fits: titles with their text; short sections that bind, overviews and
+prerequisites; what stands before the first process, for the process builds on it; the processes,
+up to half of the budget; then whatever says most of what must be done per token. Sections read one
+after another are parted at most once: a first part stays, the rest moves as one.
+"""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 from skilljuror.knowledge.generated.embedded_files import is_structural_heading
+from skilljuror.models.resource_class import is_markdown
+from skilljuror.tokens import estimate
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
 
 ROOT_TOKENS = 3_000
 """Estimated tokens of the root's copied text."""
 SHARE = 0.7
-"""Largest share of the text that stays in the root when anything can move."""
+"""Largest share of all text to be read, embedded references included, that stays in the root when
+anything can move."""
+SMALL_TOKENS = 1_000
+"""Estimated tokens of text that is so little that all of it may stay."""
+SHORT_TOKENS = 80
+"""Estimated tokens up to which a section that binds always stays."""
+OPENING_SHARE = 0.25
+"""Share of the budget for what stands before the first process."""
+PROCESS_SHARE = 0.5
+"""Share of the budget for the processes, before anything else is asked."""
+DENSITY = 0.003
+"""Worth per token from which text stays: one duty in some 300 tokens."""
+STEPS = 3
+"""Items that follow another one, from which a section is a process."""
+APART = 0.01
+"""Worth per token from which a section stays while others below its heading leave."""
 TOP_UP = 0.35
 """Share of the text that the root is filled up to in document order."""
 TOP_UP_TOKENS = 600
 LEAST_TOKENS = 120
 LEAST_SHARE = 0.2
 """Estimated tokens, and share of the text, below which a root says too little."""
-CODE_WEIGHT = 3.0
-"""What a text of code alone loses."""
-LEAST_SCORE = -0.5
-"""Score below which a group (catalogues, code) never fills up the root."""
 
-_ROOT_TITLE = re.compile(
-    r"\b(overview|when to use|when not|purpose|introduction|quick ?start|getting started|workflow|"
-    r"process|steps?|procedure|instructions?|principles?|decision|selecting|choosing|critical|"
-    r"important|warning|caution|rules?|constraints?|requirements?|prerequisites?|must|checklist|"
-    r"guidelines?|task|goal|summary|key|output)\b",
-    re.IGNORECASE,
-)
-_REFERENCE_TITLE = re.compile(
-    r"\b(reference|api|examples?|schemas?|catalog|troubleshooting|advanced|appendix|patterns?|"
-    r"templates?|faq|resources?|further|implementation|recipes?|common|details?|cheat ?sheet|"
-    r"installation|testing|changelog|background)\b",
-    re.IGNORECASE,
-)
-_DUTY = re.compile(r"\b(MUST|NEVER|ALWAYS|DO NOT|IMPORTANT|CRITICAL|WARNING|REQUIRED)\b")
-_STEP = re.compile(r"^\d{1,3}\. ", re.MULTILINE)
+_ALWAYS = re.compile(r"\b(?:overview|prerequisites?|pre-?requirements?)\b", re.IGNORECASE)
+"""Titles of what is read first, wherever it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +55,55 @@ class RootBudget:
     tokens: int = ROOT_TOKENS
 
 
-def root_score(flat: FlatSkill, group: SectionGroup) -> float:
-    """How much a group belongs into the root: its title's words, its duties, its share of code."""
-    text = flat.text(group.ranges)
-    fences = {block.start: block for lines in group.ranges for block in flat.fences_in(*lines)}
-    code = sum(len("\n".join(flat.lines[one.start : one.end])) for one in fences.values())
-    value = 2.0 if _ROOT_TITLE.search(group.title) else 0.0
-    value -= 2.0 if _REFERENCE_TITLE.search(group.title) else 0.0
-    value -= CODE_WEIGHT * code / max(1, len(text))
-    value += min(2.0, 0.5 * len(_DUTY.findall(text)))
-    return value + (0.5 if _STEP.search(text) else 0.0)
+class _Kept:
+    """Groups that stay, in the order in which they were chosen, and what they take."""
+
+    def __init__(self) -> None:
+        self._groups: dict[int, SectionGroup] = {}
+        self._lines: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+
+    def __contains__(self, group: SectionGroup) -> bool:
+        return id(group) in self._groups
+
+    def __iter__(self) -> Iterator[SectionGroup]:
+        return iter(self._groups.values())
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def add(self, groups: Iterable[SectionGroup]) -> None:
+        """Keep groups that are not kept yet."""
+        for group in groups:
+            self._groups[id(group)] = group
+            self._lines[group.skill] += group.lines
+            self._tokens[group.skill] += group.tokens
+
+    def drop(self, groups: Iterable[SectionGroup]) -> None:
+        """Let go of groups that are kept."""
+        for group in groups:
+            del self._groups[id(group)]
+            self._lines[group.skill] -= group.lines
+            self._tokens[group.skill] -= group.tokens
+
+    def lines(self, skill: str | None = None) -> int:
+        """Lines, of one skill or of all."""
+        return self._lines.total() if skill is None else self._lines[skill]
+
+    def tokens(self, skill: str | None = None) -> int:
+        """Estimated tokens, of one skill or of all."""
+        return self._tokens.total() if skill is None else self._tokens[skill]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The first groups of those that are read one after another."""
+
+    groups: Sequence[SectionGroup]
+    lines: int
+    tokens: int
+    worth: float
+    """Of all its lines."""
 
 
 class RootSelector:
@@ -66,41 +113,154 @@ class RootSelector:
         self.flat = flat
         self.groups = list(groups)
         self.budget = budget
-        self.total = sum(group.tokens for group in groups)
-        self.kept: list[SectionGroup] = []
-        self.scores = {id(group): root_score(flat, group) for group in groups}
+        own = sum(group.tokens for group in groups)
+        skills = {group.skill for group in groups}
+        references = sum(
+            estimate("\n".join(file.text.lines))
+            for file in flat.embedded_files
+            if is_markdown(file.path) and flat.skill_at(file.heading.start) in skills
+        )
+        self.total = own
+        self.most = max(SMALL_TOKENS, SHARE * (own + references))
+        """Tokens that may stay."""
+        self.essential: set[int] = set()
+        """What stays even where something has to leave, by id."""
+        self._kept = _Kept()
 
     def choose(self, *, must_move: bool) -> tuple[list[SectionGroup], list[SectionGroup]]:
         """(what stays, what moves), each in document order; together they are all the text.
 
         With `must_move` something moves as long as there are two things to tell apart.
         """
-        self._keep_openings()
+        self._keep_titles()
         skills = list(dict.fromkeys(group.skill for group in self.groups))
         for skill in skills:
+            self._keep_essentials(skill, 1 / len(skills))
+            self._keep_processes(skill, 1 / len(skills))
             self._keep_best(skill, 1 / len(skills))
         for skill in skills:
             self._top_up(skill, 1 / len(skills))
         self._keep_best(None, 1.0)
+        self._keep_lone()
         self._say_something()
         if must_move:
             self._leave_something()
-        kept = {id(group) for group in self.kept}
-        self.kept.sort(key=lambda group: group.start)
-        return self.kept, [group for group in self.groups if id(group) not in kept]
+        kept = self._staying()
+        stays = {id(group) for group in kept}
+        parted = {group.sequence for group in kept}
+        moved: list[SectionGroup] = []
+        for group in self.groups:
+            if id(group) not in stays:
+                continues = group.continued or group.sequence in parted
+                moved.append(replace(group, continued=continues))
+                parted.discard(group.sequence)
+        return kept, moved
 
-    def _keep_openings(self) -> None:
+    def _staying(self) -> list[SectionGroup]:
+        """What stays, in document order; a heading without text does as long as something below it
+        does."""
+        texts = [group for group in self.groups if not group.heading_only]
+        over_texts = {start for group in texts for start in group.above}
+        over_kept = {start for group in texts if group in self._kept for start in group.above}
+        return [
+            group
+            for group in self.groups
+            if (
+                group.start in over_kept or group.start not in over_texts
+                if group.heading_only and group is not self.groups[0]
+                else group in self._kept
+            )
+        ]
+
+    def _worth(self, part: _Part) -> float:
+        """Worth per token; a line costs as much of the budget as its share of tokens."""
+        line = self.budget.tokens / self.budget.lines
+        return part.worth / max(1, part.tokens, part.lines * line)
+
+    def _sum(self, groups: Iterable[SectionGroup]) -> float:
+        return sum(self.flat.worth.worth(group.ranges) for group in groups)
+
+    def _is_code(self, group: SectionGroup) -> bool:
+        """Whether more than half of a group's lines stand in fences of code."""
+        fences = [fence for lines in group.ranges for fence in self.flat.fences_in(*lines)]
+        code = sum(one.end - one.start for one in fences if not self.flat.worth.is_prose_fence(one))
+        return code > group.lines / 2
+
+    def _is_process(self, rest: Sequence[SectionGroup]) -> bool:
+        """Whether it tells what to do in which order: by its headings, or in a list of steps."""
+        steps = sum(self.flat.worth.steps(group.ranges) for group in rest)
+        return rest[-1].sequence in self.flat.processes or steps >= STEPS
+
+    def _opens(self, group: SectionGroup) -> bool:
+        """Whether the page, or a skill of a union, begins with a group."""
+        return group is self.groups[0] or group.start in self.flat.skill_openings
+
+    # What fits
+
+    def _fits(self, part: _Part, share: float = 1.0, skill: str | None = None) -> bool:
+        """Whether groups fit a share of the budget beside what is kept, of one skill or of all."""
+        return (
+            self._kept.lines(skill) + part.lines <= self.budget.lines * share
+            and self._kept.tokens(skill) + part.tokens <= self.budget.tokens * share
+            and self._kept.tokens() + part.tokens <= self.most
+        )
+
+    def _first_parts(self, rest: Sequence[SectionGroup]) -> Iterator[_Part]:
+        """The first parts of a sequence that end in text, the shortest first."""
+        lines, tokens, worth = 0, 0, 0.0
+        for n, group in enumerate(rest, 1):
+            lines, tokens = lines + group.lines, tokens + group.tokens
+            worth += self.flat.worth.worth(group.ranges)
+            if not group.heading_only:
+                yield _Part(rest[:n], lines, tokens, worth)
+
+    def _part(self, groups: Sequence[SectionGroup]) -> _Part:
+        return _Part(groups, _lines(groups), _tokens(groups), self._sum(groups))
+
+    def _left(self, skill: str | None) -> dict[int, list[SectionGroup]]:
+        """What is not kept yet, by sequence: of each only a first part can be kept next."""
+        left: dict[int, list[SectionGroup]] = defaultdict(list)
+        for group in self.groups:
+            if group not in self._kept and skill in {None, group.skill}:
+                left[group.sequence].append(group)
+        return left
+
+    def _rests(self, skill: str | None) -> list[list[SectionGroup]]:
+        """What is not kept yet, a list for each sequence that could go on."""
+        heads = self._heads()
+        rests = (self._rest(groups, heads) for groups in self._left(skill).values())
+        return [rest for rest in rests if rest]
+
+    def _rest(
+        self, groups: Sequence[SectionGroup], heads: Mapping[int, SectionGroup]
+    ) -> list[SectionGroup]:
+        """The groups of a sequence that are left, below the headings that must stay where they do;
+        empty where none of them can be kept."""
+        if not groups or groups[0].continued or all(group.heading_only for group in groups):
+            return []
+        above = (heads[start] for start in groups[0].above if start in heads)
+        return [
+            *(one for one in above if one.sequence != groups[0].sequence and one not in self._kept),
+            *groups,
+        ]
+
+    def _heads(self) -> dict[int, SectionGroup]:
+        """First line -> the heading with its text, of those that are no titles."""
+        return {one.start: one for one in self.groups if one.is_head and not one.is_title}
+
+    # What is kept
+
+    def _keep_titles(self) -> None:
         """Titles and the text before the first sections; cut at a block where it is too long."""
         share = self.budget.tokens // max(1, len({group.skill for group in self.groups}))
-        for number, group in enumerate(list(self.groups)):
-            if not group.is_head:
+        for group in list(self.groups):
+            if not group.is_title:
                 continue
-            first = number == 0 or len(group.path) == 0 or group.start in self.flat.skill_openings
-            if self._fits(group) and (group.tokens <= share or group.heading_only):
-                self.kept.append(group)
-            elif first:
-                room = max(4, self.budget.lines - sum(one.lines + 1 for one in self.kept))
-                self.kept.append(self._cut(group, room, share) or group)
+            if self._fits(self._part([group])) and (group.tokens <= share or group.heading_only):
+                self._kept.add([group])
+            elif self._opens(group):
+                room = max(4, self.budget.lines - self._kept.lines())
+                self._kept.add([self._cut(group, room, share) or group])
 
     def _cut(self, group: SectionGroup, lines: int, tokens: int) -> SectionGroup | None:
         """The first part of a group that is put in two; None where it cannot be cut."""
@@ -109,110 +269,166 @@ class RootSelector:
             return None
         place = self.groups.index(group)
         self.groups[place : place + 1] = halves
-        self.scores |= {id(half): root_score(self.flat, half) for half in halves}
         return halves[0]
 
-    def _fits(self, group: SectionGroup, share: float = 1.0, skill: str | None = None) -> bool:
-        """Whether a group fits a share of the budget beside what is kept, of one skill or of all."""
-        beside = [one for one in self.kept if skill is None or one.skill == skill]
-        tokens = sum(one.tokens for one in beside) + group.tokens
-        lines = sum(one.lines + 1 for one in beside) + group.lines
-        total = sum(one.tokens for one in self.kept) + group.tokens
-        return (
-            lines <= self.budget.lines * share
-            and tokens <= self.budget.tokens * share
-            and total <= SHARE * self.total + 1
-        )
+    def _keep_essentials(self, skill: str, share: float) -> None:
+        """Short sections that bind, overviews and prerequisites, and what stands before the first
+        process."""
+        before = True
+        room = OPENING_SHARE * share * self.budget.tokens
+        for rest in self._rests(skill):
+            before = before and not self._is_process(rest)
+            if not rest[-1].is_top:
+                continue
+            short = len(rest) == 1 and rest[0].tokens <= SHORT_TOKENS
+            binds = short and self.flat.worth.duties(rest[0].ranges) > 0
+            first = len(rest) == 1 and _ALWAYS.search(rest[0].title) is not None
+            opens = before and (short or not any(map(self._is_code, rest)))
+            opens = opens and _tokens(rest) <= room
+            if (opens or first or binds) and self._fits(self._part(rest), share, skill):
+                room -= _tokens(rest)
+                self._kept.add(rest)
+                self.essential |= {id(group) for group in rest}
 
-    def _undecided(self, skill: str | None) -> list[SectionGroup]:
-        kept = {id(group) for group in self.kept}
-        return [
-            group
-            for group in self.groups
-            if not group.is_head and id(group) not in kept and skill in {None, group.skill}
-        ]
+    def _keep_processes(self, skill: str, share: float) -> None:
+        """The processes up to a share: of the one that says most a first part, others whole."""
+        rests = [rest for rest in self._rests(skill) if self._is_process(rest)]
+        lines = self.budget.lines * share * PROCESS_SHARE
+        tokens = self.budget.tokens * share * PROCESS_SHARE
+        rests.sort(key=lambda one: (-self._sum(one), one[0].start))
+        main = next(iter(rests), None)
+        for rest in rests:
+            best = None
+            for part in self._first_parts(rest):
+                if part.tokens > tokens or part.lines > lines or not self._fits(part, share, skill):
+                    break
+                if rest is main or len(part.groups) == len(rest):
+                    best = part
+            if best:
+                self._kept.add(best.groups)
+                self.essential |= {id(group) for group in best.groups}
+                lines, tokens = lines - best.lines, tokens - best.tokens
 
     def _keep_best(self, skill: str | None, share: float) -> None:
-        """Groups of a positive score, best first; numbered steps in their order."""
-        rest = self._undecided(skill)
-        for group in sorted(rest, key=lambda one: (-self.scores[id(one)], one.start)):
-            wanted = self.scores[id(group)] > 0 and not group.is_step
-            if wanted and self._fits(group, share, skill):
-                self.kept.append(group)
-        for group in rest:
-            if group.is_step and self._is_next_step(group) and self._fits(group, share, skill):
-                self.kept.append(group)
+        """First parts of what is left, those worth most per token first.
 
-    def _is_next_step(self, step: SectionGroup) -> bool:
-        """Whether the steps before it stay, so that the root never starts in the middle."""
-        kept = {id(group) for group in self.kept}
-        return all(
-            id(group) in kept
-            for group in self.groups
-            if group.is_step and group.path == step.path and group.start < step.start
-        )
+        What is kept takes room, so that a part never fits better than when it was queued: a sequence is
+        looked at anew where its part no longer fits, and where a part of it, or a heading above, is kept.
+        """
+        heads, left = self._heads(), self._left(skill)
+        touched: dict[int, set[int]] = defaultdict(set)
+        """First line of a group -> the sequences that change when it is kept."""
+        for sequence, groups in left.items():
+            for start in {line for group in groups for line in (group.start, *group.above)}:
+                touched[start].add(sequence)
+        offers: dict[int, _Part | None] = {}
+        queue: list[tuple[float, int, int, int]] = []
+        changed = set(left)
+        while changed:
+            for sequence in changed:
+                left[sequence] = [one for one in left[sequence] if one not in self._kept]
+                part = self._best_part(self._rest(left[sequence], heads), share, skill)
+                offers[sequence] = part
+                if part:
+                    heappush(queue, (*self._rank(part), left[sequence][0].start, sequence))
+            changed, best = self._take(queue, offers)
+            if best and self._fits(best, share, skill):
+                self._kept.add(best.groups)
+                changed.update(*(touched[group.start] for group in best.groups))
+
+    def _take(
+        self, queue: list[tuple[float, int, int, int]], offers: Mapping[int, _Part | None]
+    ) -> tuple[set[int], _Part | None]:
+        """The sequence that offers what is worth most, and its part; none where nothing is left."""
+        while queue:
+            *rank, _, sequence = heappop(queue)
+            part = offers[sequence]
+            if part and rank == [*self._rank(part)]:  # else it offers another one by now
+                return {sequence}, part
+        return set(), None
+
+    def _best_part(
+        self, rest: Sequence[SectionGroup], share: float, skill: str | None
+    ) -> _Part | None:
+        """The first part that fits and is worth most per token, the shortest of several."""
+        best: _Part | None = None
+        least = DENSITY if rest and rest[-1].is_top else APART
+        for part in self._first_parts(rest):
+            if not self._fits(part, share, skill):
+                break
+            if self._worth(part) >= least and (not best or self._worth(part) > self._worth(best)):
+                best = part
+        return best
+
+    def _rank(self, part: _Part) -> tuple[float, int]:
+        """What is worth most per token is the least, and of several what stands first."""
+        return -self._worth(part), part.groups[0].start
 
     def _top_up(self, skill: str, share: float) -> None:
-        """Groups in document order, until the root says enough of a skill."""
+        """Sections in document order, until the root says enough of a skill."""
         total = sum(group.tokens for group in self.groups if group.skill == skill)
-        for group in self._undecided(skill):
-            used = sum(one.tokens for one in self.kept if one.skill == skill)
-            if used >= min(TOP_UP * total, TOP_UP_TOKENS * share):
+        enough = min(TOP_UP * total, TOP_UP_TOKENS * share)
+        for rest in self._rests(skill):
+            if self.total > SMALL_TOKENS and self._kept.tokens(skill) >= enough:
                 return
-            telling = self.scores[id(group)] > LEAST_SCORE and not group.is_step
-            if telling and self._fits(group, share, skill):
-                self.kept.append(group)
+            telling = len(rest) == 1 and rest[0].is_top and not self._is_code(rest[0])
+            if telling and self._fits(self._part(rest), share, skill):
+                self._kept.add(rest)
+
+    def _keep_lone(self) -> None:
+        """What is as short as its row and would be alone in its file."""
+        for before, group, after in zip(
+            [None, *self.groups], self.groups, [*self.groups[1:], None], strict=False
+        ):
+            beside = [one for one in (before, after) if one and one.above == group.above]
+            alone = all(one in self._kept for one in beside) and group not in self._kept
+            lone = alone and group.sequence == group.start and not group.is_head
+            if lone and group.tokens <= SHORT_TOKENS and self._fits(self._part([group])):
+                self._kept.add([group])
 
     def _say_something(self) -> None:
         """A root that says next to nothing keeps the head of the section that fits it best."""
-        used = sum(group.tokens for group in self.kept if not group.heading_only)
-        rest = [group for group in self._undecided(None) if len(group.ranges) == 1]
-        if used >= min(LEAST_TOKENS, LEAST_SHARE * self.total) or not rest:
+        used = sum(group.tokens for group in self._kept if not group.heading_only)
+        firsts = [next(self._first_parts(rest)).groups[-1] for rest in self._rests(None)]
+        rests = [group for group in firsts if len(group.ranges) == 1]
+        if used >= min(LEAST_TOKENS, LEAST_SHARE * self.total) or not rests:
             return
-        best = max(rest, key=lambda group: (self.scores[id(group)], -group.start))
+        best = min(rests, key=lambda group: self._rank(self._part([group])))
         head = self._cut(best, self.budget.lines // 2, max(60, best.tokens // 2))
-        self.kept += [head] if head else []
+        self._kept.add([head] if head else [])
 
     def _leave_something(self) -> None:
-        """Where all would stay, the least fitting section moves, or the tail of the longest text."""
-        kept = {id(group) for group in self.kept}
-        if any(id(group) not in kept and not group.heading_only for group in self.groups):
+        """Where all would stay, the least worth moves, or the tail of the longest text."""
+        if any(group not in self._kept and not group.heading_only for group in self.groups):
             return
-        movable = [group for group in self.kept if not group.is_head]
-        if movable and len(self.kept) > 1:
-            worst = min(movable, key=lambda group: (self.scores[id(group)], -group.start))
-            self.kept = [group for group in self.kept if group is not worst]
+        sequences: dict[int, list[SectionGroup]] = {}
+        for group in self._kept:
+            sequences.setdefault(group.sequence, []).append(group)
+        bodies = [one for one in sequences.values() if not all(g.heading_only for g in one)]
+        movable = [groups for groups in bodies if not groups[0].is_title]
+        movable = movable or [groups for groups in bodies if not self._opens(groups[0])]
+        movable = [one for one in movable if id(one[0]) not in self.essential] or movable
+        if movable and len(self._kept) > 1:
+            process = {id(one[0]) for one in movable if self._is_process(one)}
+            leaving = [one[-1:] if id(one[0]) in process else one for one in movable]
+            ranks = [self._rank(self._part(one)) for one in leaving]
+            self._kept.drop(leaving[ranks.index(max(ranks))])
             return
-        for group in sorted(self.kept, key=lambda one: (-one.tokens, one.start)):
+        for group in sorted(self._kept, key=lambda one: (-one.tokens, one.start)):
             head = self._cut(group, group.lines, group.tokens // 2)
             if head:
-                self.kept = [*(one for one in self.kept if one is not group), head]
+                self._kept.drop([group])
+                self._kept.add([head])
                 return
 
 
-def move_bare_headings(
-    kept: list[SectionGroup], moved: list[SectionGroup]
-) -> tuple[list[SectionGroup], list[SectionGroup]]:
-    """Headings without text whose sections all moved go with the first of them."""
-    stays = [
-        group
-        for number, group in enumerate(kept)
-        if number == 0 or not group.heading_only or _has_below(group, kept)
-    ]
-    rest = sorted(
-        [*(group for group in kept if group not in stays), *moved], key=lambda group: group.start
-    )
-    goes: list[SectionGroup] = []
-    headings: list[SectionGroup] = []
-    for group in rest:
-        stays += [heading for heading in headings if not _is_below(group, heading)]
-        headings = [heading for heading in headings if _is_below(group, heading)]
-        if group.heading_only:
-            headings.append(group)
-        else:
-            goes.append(group.below(headings))
-            headings = []
-    return sorted([*stays, *headings], key=lambda group: group.start), goes
+def _lines(groups: Iterable[SectionGroup]) -> int:
+    """Lines, the blank ones between sections included."""
+    return sum(group.lines for group in groups)
+
+
+def _tokens(groups: Iterable[SectionGroup]) -> int:
+    return sum(group.tokens for group in groups)
 
 
 def without_bare_structure(kept: Sequence[SectionGroup]) -> list[SectionGroup]:
@@ -220,12 +436,3 @@ def without_bare_structure(kept: Sequence[SectionGroup]) -> list[SectionGroup]:
     return [
         group for group in kept if not (group.heading_only and is_structural_heading(group.title))
     ]
-
-
-def _has_below(parent: SectionGroup, groups: Sequence[SectionGroup]) -> bool:
-    return any(_is_below(group, parent) for group in groups if not group.heading_only)
-
-
-def _is_below(group: SectionGroup, parent: SectionGroup) -> bool:
-    path = (*parent.path, parent.title)
-    return group.start > parent.start and group.path[: len(path)] == path

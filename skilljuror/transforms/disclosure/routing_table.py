@@ -1,30 +1,42 @@
 """The routing table: every file the root does not hold, when to open it, and why."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from math import inf
 from pathlib import PurePosixPath
 from posixpath import dirname
 from urllib.parse import quote
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile
 from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.models.plan import Copy
-from skilljuror.models.resource_class import is_licence
+from skilljuror.models.resource_class import is_licence, is_markdown
 from skilljuror.transforms.disclosure.file_layout import FileLayout, ReferenceFile
+from skilljuror.transforms.disclosure.own_rows import names_of
 from skilljuror.transforms.disclosure.path_mentions import PathMentions
+from skilljuror.transforms.disclosure.row_cues import (
+    LEAST,
+    MAX_CUE,
+    Candidate,
+    Vocabulary,
+    chosen_cues,
+    said_in_file,
+    said_of_file,
+    whole_cue,
+)
+from skilljuror.transforms.disclosure.sections import LineRange
 from skilljuror.transforms.disclosure.trigger_cues import (
     GENERIC,
     Mention,
+    all_topics,
     below_heading,
-    best_sentence,
-    clip,
     code_cue,
     defined_names,
-    first_sentence,
     mentions,
     topics,
     without_brackets,
-    without_file_name,
 )
 
 FOLDED = 2
@@ -32,7 +44,11 @@ FOLDED = 2
 CROWDED = 60
 """Files from which rows are short, and helpers share a row by folder."""
 SHORT = 110
-"""Characters of topics and cues in a crowded table."""
+"""Characters of the sections that use a helper, and of cues in a crowded table."""
+MAX_TITLES = 500
+"""Characters of the headings that a row names."""
+MAX_DEEPER = 180
+"""The same up to which headings of lower levels are named too."""
 
 USES = 3
 """Sections that a row names as the places where a helper is used."""
@@ -47,14 +63,21 @@ class RoutingTable:
     """Makes the rows of one layout, or of one source skill in it."""
 
     def __init__(
-        self, layout: FileLayout, skill: str | None = None, *, indexed: bool = False
+        self,
+        layout: FileLayout,
+        skill: str | None = None,
+        *,
+        indexed: bool = False,
+        told: frozenset[str] = frozenset(),
     ) -> None:
         """`skill` is the folder of the one skill whose files are told of, "" for what is outside of
         any. Rows that go on `indexed` pages have room; their files are so many that names repeat,
-        and only a name that a single file has counts as a mention of it."""
+        and only a name that a single file has counts as a mention of it. Files `told` have a row of
+        the source's own on the same page, which theirs do not repeat."""
         self.layout = layout
         self.flat = layout.flat
         self.path_mentions = PathMentions(layout)
+        self._told = {layout.variant_paths.get(path, "") for path in told}
         self.references = [
             reference
             for reference in layout.references
@@ -85,18 +108,19 @@ class RoutingTable:
         rows += [*self._part_rows(), *self._helper_rows(), *self._data_rows()]
         return [(template, self._finished(params)) for template, params in rows]
 
+    def untold_rows(self) -> list[RoutingRow]:
+        """The rows of the files that have none of the source's own."""
+        shown = {self.layout.shown(path) for path in self._told}
+        return [row for row in self.rows() if row[1]["path"] not in shown]
+
     def _finished(self, params: dict[str, str]) -> dict[str, str]:
-        """Cues name files as the variant does; in a crowded table they are short."""
+        """Cues name files as the variant does."""
         finished = dict(params)
         if "cue" in finished:
-            cue = self.path_mentions.freshened(self._renamed(finished["cue"]))
-            finished["cue"] = clip(cue, SHORT) if self.crowded else cue
+            finished["cue"] = self._renamed(finished["cue"])
         for hole in finished.keys() & {"cue", "topics"}:
             finished[hole] = without_brackets(finished[hole])
         return finished
-
-    def _topics(self, titles: Iterable[str]) -> str:
-        return topics(titles, SHORT) if self.crowded else topics(titles)
 
     def _renamed(self, text: str) -> str:
         for skill in ["", *(name for _, name in self.flat.skills)]:
@@ -109,30 +133,75 @@ class RoutingTable:
 
     def _names(self, file: EmbeddedFile) -> list[str]:
         """How text may name an embedded file: whole path, path in its skill, file name."""
-        names = [file.path, self.flat.inner_path(file), PurePosixPath(file.path).name]
-        return [
-            name
-            for name in dict.fromkeys(names)
-            if name == file.path or name not in self._shared_names
-        ]
+        names = names_of(self.flat, file)
+        return [one for one in names if one == file.path or one not in self._shared_names]
 
     def _mentions(self, file: EmbeddedFile, names: Sequence[str]) -> list[Mention]:
         own = (file.heading.start, file.section_end)
         return mentions(self.flat, names, own, self.flat.skill_at(own[0]))
 
+    @cached_property
+    def _cues(self) -> dict[str, str]:
+        """Path -> what its row tells of it."""
+        limit = SHORT if self.crowded else MAX_CUE
+        candidates: dict[str, list[Candidate]] = {}
+        for reference in self.whole_references:
+            said = said_in_file(self.flat.markdown, _ranges(reference), self._vocabulary, limit)
+            candidates[reference.page.path] = [*said, *self._said_of(reference.embedded, limit)]
+        for file, planned in self.verbatim_files:
+            said = self._said_in(file, limit)
+            candidates[planned.path] = [*said, *self._said_of(file, limit)]
+        for path in self.data_files:
+            names = list(dict.fromkeys([self.layout.shown(path), PurePosixPath(path).name]))
+            found = mentions(self.flat, names, (0, 0)) if not is_licence(path) else []
+            candidates[path] = list(said_of_file(found, names, limit))
+        return chosen_cues(candidates, self._told)
+
+    def _said_of(self, file: EmbeddedFile | None, limit: int) -> Iterator[Candidate]:
+        if file is not None:
+            names = self._names(file)
+            yield from said_of_file(self._mentions(file, names), names, limit)
+
+    def _said_in(self, file: EmbeddedFile, limit: int) -> Iterator[Candidate]:
+        """What a file that came out of a fence says of itself: its text, or a helper's docstring,
+        which comes before all mentions."""
+        if is_markdown(file.path):
+            markdown = MarkdownIndex(file.text.lines)
+            whole = [(0, len(markdown.lines))]
+            yield from said_in_file(markdown, whole, self._vocabulary, limit)
+        elif file.is_helper:
+            told = code_cue(file.path, "\n".join(file.text.lines))
+            cue = whole_cue(told, limit=limit)
+            if len(cue.split()) > LEAST:
+                yield Candidate(told, cue, inf)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        pages = (self.flat.text(_ranges(reference)) for reference in self.whole_references)
+        return Vocabulary(pages)
+
+    def _titles(self, reference: ReferenceFile, levels: int) -> list[str]:
+        """The headings of a file's first levels, as they stand in it; its parts' too."""
+        headings = self.layout.headings_in(_ranges(reference))
+        top = min((heading.level for heading in headings), default=1)
+        under = 0 if reference.embedded or self._opens_alone(reference, headings, top) else 1
+        return [one.title for one in headings if one.level < top + levels - under]
+
+    def _opens_alone(self, reference: ReferenceFile, headings: Sequence[Heading], top: int) -> bool:
+        """Whether a file of sections opens with the one heading that holds all others."""
+        first = _ranges(reference)[0][0]
+        return [one.start for one in headings if one.level == top] == [first]
+
     def _reference_row(self, reference: ReferenceFile) -> RoutingRow:
-        about = self._topics(reference.titles)
+        path = reference.page.path
+        cue = self._cues.get(path, "")
+        about = all_topics(self._titles(reference, 2) or reference.titles, MAX_TITLES)
+        if len(about) < MAX_DEEPER:
+            titles = [*self._titles(reference, 2), *self._titles(reference, 4)]
+            about = all_topics(titles, MAX_DEEPER)
         general = about.lower() in GENERIC
         heading = reference.parent_heading or (reference.skill if general else "")
-        about = below_heading(heading, about)
-        file = reference.embedded
-        cue = _said_of(self._mentions(file, self._names(file)), self._names(file)) if file else ""
-        copies = [piece for piece in reference.page.pieces if isinstance(piece, Copy)]
-        ranges = [(piece.start - 1, piece.end) for piece in copies]
-        markdown = self.flat.markdown
-        cue = cue or ("" if reference.merged else first_sentence(markdown, ranges))
-        cue = cue or ("" if about else first_sentence(markdown, ranges, least=1))
-        return _read_row(self._link(reference.page.path), about, cue)
+        return _read_row(self._link(path), below_heading(heading, about), cue)
 
     def _part_rows(self) -> list[RoutingRow]:
         """One row for all parts of a file that was split."""
@@ -155,19 +224,16 @@ class RoutingTable:
 
     def _verbatim_row(self, file: EmbeddedFile, path: str) -> RoutingRow:
         """A file that came out of a fence: Markdown is read, anything else is used."""
-        names = self._names(file)
-        found = self._mentions(file, names)
+        cue = self._cues.get(path, "")
         text = "\n".join(file.text.lines)
-        if path.lower().endswith(".md"):
-            markdown = MarkdownIndex(file.text.lines)
-            about = self._topics(heading.title for heading in markdown.headings)
-            cue = _said_of(found, names) or first_sentence(markdown)
+        if is_markdown(path):
+            headings = MarkdownIndex(file.text.lines).headings
+            about = all_topics([one.title for one in headings if one.level <= 2], MAX_TITLES)
             return _read_row(self._link(path), about or PurePosixPath(path).stem, cue)
-        cue = (code_cue(path, text) if file.is_helper else "") or _said_of(found, names)
+        found = self._mentions(file, self._names(file)) or self._module_mentions(file)
         params = {"path": self.layout.shown(path)}
         name = PurePosixPath(file.path).name
-        sections = [mention.heading for mention in (found or self._module_mentions(file))]
-        about = topics((heading for heading in sections if name not in heading), SHORT, USES)
+        about = topics((one.heading for one in found if name not in one.heading), SHORT, USES)
         params |= {"topics": about} if about else {}
         template = "row-use" if about else "row-call"
         if cue:
@@ -217,17 +283,17 @@ class RoutingTable:
         return rows + [("row-terms", {"path": self.layout.shown(path)}) for path in terms]
 
     def _data_row(self, path: str) -> RoutingRow:
-        shown = self.layout.shown(path)
-        names = list(dict.fromkeys([shown, PurePosixPath(path).name]))
-        cue = _said_of(mentions(self.flat, names, (0, 0)), names)
-        if cue:
-            return "row-data-why", {"path": shown, "cue": cue}
-        return "row-data", {"path": shown}
+        params, cue = {"path": self.layout.shown(path)}, self._cues.get(path, "")
+        return ("row-data-why", params | {"cue": cue}) if cue else ("row-data", params)
 
 
-def _said_of(found: Sequence[Mention], names: Sequence[str]) -> str:
-    """What the best mention of a file says of it."""
-    return without_file_name(best_sentence(found, names), names).rstrip(" :")
+def _ranges(reference: ReferenceFile) -> list[LineRange]:
+    """The lines of the flat skill that a file holds, those of its parts too."""
+    file = reference.embedded
+    if file is not None:
+        return [(file.start, file.end)]
+    copies = (piece for piece in reference.page.pieces if isinstance(piece, Copy))
+    return [(piece.start - 1, piece.end) for piece in copies]
 
 
 def _read_row(link: dict[str, str], about: str, cue: str) -> RoutingRow:

@@ -2,17 +2,21 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import EmbeddedFile, embedded_files
 from skilljuror.knowledge.generated.templates import template_of_heading
 from skilljuror.knowledge.markdown.block_index import Block, MarkdownIndex
 from skilljuror.knowledge.markdown.headings import Heading
 from skilljuror.knowledge.markdown.text_file import JoinedTexts
+from skilljuror.knowledge.units.sequences import in_order
 from skilljuror.models.resource_class import is_markdown
 from skilljuror.tokens import estimate
+from skilljuror.transforms.disclosure.section_worth import SectionWorth
+from skilljuror.transforms.editing.links import linked_paths
 
 GROUP_TOKENS = 1_200
 """Estimated tokens up to which a section and all below it move as one; less in a short skill."""
@@ -24,7 +28,8 @@ _OPENING = re.compile(
     r"(?::| directory\.)$"
 )
 _NUMBERED = re.compile(r"\s*(\d{1,9})[.)]")
-_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
+_BARE = re.compile(r"^\W{0,4}\d{1,2}\W\s*")
+_STEP = re.compile(r"^\W{0,4}(?:step|phase|stage|part|round)?\s{0,2}\d{1,2}\b", re.IGNORECASE)
 
 LineRange = tuple[int, int]
 """Lines, 0-based and half-open."""
@@ -62,16 +67,20 @@ class SectionGroup:
     """Whether it is the rest of a text that was cut, so that it must open its file."""
     skill: str = ""
     """Folder of the source skill it comes from, where the page holds several."""
+    above: tuple[int, ...] = ()
+    """First lines of the headings above, outermost first."""
+    is_title: bool = False
+    """Whether it is a title with its own text, or the text before any heading."""
+    is_top: bool = True
+    """Whether nothing but titles stands above it, or above the process that it is a part of."""
+    sequence: int = -1
+    """First line of the process that it is a part of, else its own. Of a process only a first part
+    may stay."""
 
     @property
     def start(self) -> int:
         """First line."""
         return self.ranges[0][0]
-
-    @property
-    def is_step(self) -> bool:
-        """Whether its title is numbered, as the steps of a workflow are."""
-        return _STEP.match(self.title) is not None
 
     @property
     def lines(self) -> int:
@@ -84,7 +93,10 @@ class SectionGroup:
             return self
         ranges = [*(one for heading in headings for one in heading.ranges), *self.ranges]
         first = headings[0]
-        return SectionGroup(ranges, first.title, first.path, self.tokens, skill=self.skill)
+        return replace(
+            self, ranges=ranges, title=first.title, path=first.path, above=first.above,
+            is_head=False, heading_only=False,
+        )  # fmt: skip
 
 
 class FlatSkill:
@@ -110,6 +122,17 @@ class FlatSkill:
         self._edges = sorted(starts | {len(self.lines)})
         self.skills: list[tuple[int, str]] = list(self._find_skills())
         """(first line, folder) of each source skill, where the page holds several."""
+
+    @cached_property
+    def linked_paths(self) -> frozenset[str]:
+        """The paths that links name, looked up as a reader of the page or of the source skill would."""
+        folder = PurePosixPath(self.path).parent
+        return frozenset(
+            path
+            for line in self.markdown.link_lines
+            for skill in {"", self.skill_at(line)}
+            for path in linked_paths(self.lines[line], str(folder / skill / "SKILL.md"))
+        )
 
     def in_embedded_file(self, line: int) -> bool:
         """Whether the line belongs to the section of an embedded file."""
@@ -233,23 +256,42 @@ class FlatSkill:
         if limit is None:
             share = self.tokens(list(_ranges(tree))) // GROUP_SHARE
             limit = min(GROUP_TOKENS, max(LEAST_GROUP, share))
-        return [group for group in self._groups(tree, (), limit) if self.has_text(group.ranges)]
+        outline = self._outline
+        groups = list(self._groups(tree, (), (), limit))
+        for group in groups:
+            group.is_title = group.start in outline.titles
+            group.sequence = outline.sequences.get(group.start, group.start)
+        tops = {one.sequence for one in groups if outline.titles.issuperset(one.above)}
+        for group in groups:
+            group.is_top = group.sequence in tops
+        return [group for group in groups if self.has_text(group.ranges)]
 
     def _groups(
-        self, section: SectionNode, path: tuple[str, ...], limit: int
+        self, section: SectionNode, path: tuple[str, ...], above: tuple[int, ...], limit: int
     ) -> Iterator[SectionGroup]:
         ranges = list(_ranges(section))
         title, skill = section.title, self.skill_at(section.start)
         tokens = self.tokens(ranges)
         if section.level > 1 and (tokens <= limit or not section.children):
-            yield SectionGroup(ranges, title, path, tokens, skill=skill)
+            yield SectionGroup(ranges, title, path, tokens, skill=skill, above=above)
             return
         own = [(section.start, section.text_end)]
         bare = not self.has_text([(section.text_start, section.text_end)])
-        yield SectionGroup(own, title, path, self.tokens(own), True, bare, skill=skill)
-        below = (*path, title) if section.level else path
+        tokens = self.tokens(own)
+        yield SectionGroup(own, title, path, tokens, True, bare, skill=skill, above=above)
+        if section.level:
+            path, above = (*path, title), (*above, section.start)
         for child in section.children:
-            yield from self._groups(child, below, limit)
+            yield from self._groups(child, path, above, limit)
+
+    @cached_property
+    def _outline(self) -> "_Outline":
+        return _Outline(self.tree(), self.tokens)
+
+    @property
+    def processes(self) -> frozenset[int]:
+        """First lines of the sequences that tell what to do in which order."""
+        return frozenset(self._outline.sequences.values()) - self._outline.counted
 
     def split(
         self, group: SectionGroup, lines: int, tokens: int
@@ -274,16 +316,24 @@ class FlatSkill:
         if not fitting:
             return None
         head, tail = [(start, fitting[-1])], [(fitting[-1], end)]
-        title, path, skill = group.title, group.path, group.skill
         return (
-            SectionGroup(head, title, path, self.tokens(head), is_head=True, skill=skill),
-            SectionGroup(tail, title, path, self.tokens(tail), continued=True, skill=skill),
+            replace(group, ranges=head, tokens=self.tokens(head), is_head=True),
+            replace(group, ranges=tail, tokens=self.tokens(tail), is_head=False, continued=True),
         )
 
     @cached_property
     def _list_starts(self) -> list[int]:
         """First lines of the ordered lists."""
         return [b.start for b in self.markdown.blocks if b.kind == "ordered_list_open"]
+
+    @cached_property
+    def worth(self) -> SectionWorth:
+        """What its own text is worth in a root."""
+        own = ["" if self.in_embedded_file(n) else line for n, line in enumerate(self.lines)]
+        own[: self.markdown.frontmatter_lines] = [""] * self.markdown.frontmatter_lines
+        names = (PurePosixPath(file.path).name for file in self.embedded_files)
+        fences = (one for one in self._fences if not self.in_embedded_file(one.start))
+        return SectionWorth(own, fences, names)
 
     def fences_in(self, start: int, end: int) -> Sequence[Block]:
         """The fenced blocks that begin in a range of lines."""
@@ -308,6 +358,61 @@ class FlatSkill:
             return False
         number = _NUMBERED.match(self.lines[after])
         return number is not None and int(number[1]) != 1
+
+
+class _Outline:
+    """Which sections are titles, and which are parts of a process."""
+
+    def __init__(self, root: SectionNode, tokens: Callable[[Sequence[LineRange]], int]) -> None:
+        self.titles: set[int] = {root.start}
+        """First lines of titles: of a page, of a skill on it, and of a section below one that holds
+        most of its text."""
+        self.sequences: dict[int, int] = {}
+        """First line of each section of a process -> that of the process."""
+        self.counted: set[int] = set()
+        """Those of them that are topics with a number each, and say of no order."""
+        self._tokens = tokens
+        self._known: dict[int, int] = {}
+        self._find(root)
+
+    def _find(self, parent: SectionNode) -> None:
+        numbered = [child for child in parent.children if _STEP.match(child.title)]
+        for child in parent.children:
+            if len(numbered) > 1 and child in numbered:
+                self._put(child, numbered[0].start)
+            elif parent.start in self.titles and self._is_title(child, parent):
+                self.titles.add(child.start)
+                self._find(child)
+            elif _is_process(child):
+                self._put(child, child.start)
+                if not _is_process(child, without_numbers=True):
+                    self.counted.add(child.start)
+            else:
+                self._find(child)
+
+    def _put(self, section: SectionNode, process: int) -> None:
+        self.sequences[section.start] = process
+        for child in section.children:
+            self._put(child, process)
+
+    def _is_title(self, section: SectionNode, parent: SectionNode) -> bool:
+        if section.level <= 1 or (len(parent.children) == 1 and section.children):
+            return True
+        most = self._tokens_of(section) * 2 > self._tokens_of(parent)
+        return most and len(section.children) > 1 and not _is_process(section)
+
+    def _tokens_of(self, section: SectionNode) -> int:
+        if section.start not in self._known:
+            self._known[section.start] = self._tokens(list(_ranges(section)))
+        return self._known[section.start]
+
+
+def _is_process(section: SectionNode, *, without_numbers: bool = False) -> bool:
+    """Whether a section has steps below it that are taken in their order; bare numbers may count."""
+    titles = [child.title for child in section.children]
+    if without_numbers:
+        titles = [_BARE.sub("", title) for title in titles]
+    return any(in_order(section.title, titles))
 
 
 def _ranges(section: SectionNode) -> Iterator[LineRange]:

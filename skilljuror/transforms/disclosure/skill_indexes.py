@@ -17,16 +17,15 @@ from skilljuror.knowledge.units.critical_tokens import critical_tokens
 from skilljuror.models.bundle import Bundle
 from skilljuror.transforms.disclosure.file_layout import FileLayout
 from skilljuror.transforms.disclosure.folder_indexes import TABLE_LINES, FolderIndexes
-from skilljuror.transforms.disclosure.root_page import DisclosureDraft, root_page, step_pointers
+from skilljuror.transforms.disclosure.root_page import DisclosureDraft, continuations, root_page
 from skilljuror.transforms.disclosure.root_selection import (
     RootBudget,
     RootSelector,
-    move_bare_headings,
     without_bare_structure,
 )
 from skilljuror.transforms.disclosure.routing_table import RoutingRow, RoutingTable
 from skilljuror.transforms.disclosure.sections import FlatSkill, SectionGroup
-from skilljuror.transforms.disclosure.trigger_cues import clip, without_brackets
+from skilljuror.transforms.disclosure.trigger_cues import opening_sentences, without_brackets
 from skilljuror.transforms.editing.page_builder import PageBuilder
 
 MANY_SKILLS = 12
@@ -60,7 +59,7 @@ def with_skill_indexes(
             layout,
             kept[skill],
             folders.fitted(RoutingTable(layout, skill).rows(), limit - _lines(kept[skill]), skill),
-            list(step_pointers(layout, kept[skill])),
+            list(continuations(layout, kept[skill])),
             PageBuilder(paths[skill], parent_texts),
         )
         for skill in skills
@@ -85,7 +84,7 @@ def _divide(
     tokens = sum(group.tokens for group in groups)
     if lines <= budget.lines and tokens <= budget.tokens:
         return list(groups), []
-    return move_bare_headings(*RootSelector(flat, groups, budget).choose(must_move=False))
+    return RootSelector(flat, groups, budget).choose(must_move=False)
 
 
 def _row(layout: FileLayout, skill: str, path: str) -> RoutingRow:
@@ -127,7 +126,7 @@ def _description(flat: FlatSkill, start: int) -> str:
     lines = list(_configuration(flat, start))
     fields, _ = parse_frontmatter(["---", *lines, "---"])
     description = without_brackets(plain_field(fields, "description") or "")
-    cue = clip(description, MAX_DESCRIPTION_CUE)
+    cue = opening_sentences(description, MAX_DESCRIPTION_CUE)
     page = " ".join(line.strip() for line in lines)
     same_words = distinct_words([cue]) <= distinct_words([page])
     return cue if same_words and set(critical_tokens(cue)) <= set(critical_tokens(page)) else ""

@@ -2,23 +2,21 @@
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 from skilljuror.knowledge.generated.embedded_files import is_marker_heading
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex, visible_text
+from skilljuror.knowledge.markdown.block_index import visible_text
 from skilljuror.transforms.disclosure.sections import FlatSkill
 
-MAX_CUE = 220
 MAX_TOPICS = 5
 MAX_TOPIC_CHARS = 180
 MAX_HEADING = 90
 LEAST = 3
 """Words beside the file's name without which a sentence tells nothing."""
-LEAST_BACK = 6
-"""The same for a sentence that points back to what was said before it."""
 GENERIC = frozenset({
     "overview", "introduction", "quick reference", "quick start", "getting started", "summary",
     "usage", "example", "examples", "setup", "installation", "notes", "note", "references",
@@ -27,25 +25,15 @@ GENERIC = frozenset({
     "fixed", "changed", "removed",
 })  # fmt: skip
 """Headings that say nothing about when a file is wanted."""
-LEAST_LEAD = 4
-"""Words from which a line before a colon can tell something."""
-_POINTS_ON = re.compile(
-    r"\b(?:following|below|these|this|here|include[sd]?|are|is|when|if)\b", re.IGNORECASE
-)
+CONTENTS = frozenset({"contents", "table of contents"})
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)[*_]{0,3}\s"
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)[*_]{0,3}\s|(?<=[。！？])"
 )
-_BOLD = re.compile(r"\*\*|__")
-_POINTS_BACK = re.compile(r"(?:they|it|this|that|these|those|both|here)\b", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^\s*(?:>\s?)*(?:(?:[-*+]|\d{1,3}[.)])\s+)?")
-_TRIGGER = re.compile(
-    r"\b(when|if|for|before|after|see|read|use|consult|refer|follow|load|run|needs?|contains?)\b",
-    re.IGNORECASE,
-)
 _COMMENT = re.compile(r"^\s{0,8}(?:#|//|--|;|\*|/\*\*?)+!?\s?(.*?)\s*(?:\*/)?$")
 _LABEL = re.compile(
     r"(?:usage|examples?|returns?|arg(?:ument)?s?|options|author|version|licen[cs]e|copyright"
-    r"|requires?|requirements|dependencies)\b[^.]{0,20}:",
+    r"|requires?|requirements|dependencies|from|context|note|date)\b[^.]{0,20}:",
     re.IGNORECASE,
 )
 """Lines of a leading comment that follow what the script is for, and do not tell it."""
@@ -62,20 +50,34 @@ class Mention:
     """A place where the text names a file."""
 
     sentence: str
-    """The sentence, without its marks; "" for code."""
+    """The sentence as it stands, or the cells of a row; "" for code."""
     heading: str
     """Title of the section it stands in; "" before the first."""
 
 
 def topics(titles: Iterable[str], limit: int = MAX_TOPIC_CHARS, count: int = MAX_TOPICS) -> str:
     """The distinct headings that tell something, joined; cut to whole headings."""
-    telling = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
+    named = [title for title in dict.fromkeys(_topic(title) for title in titles) if title]
+    telling = [one for one in named if one.lower() not in GENERIC] or named
+    return ", ".join(_within(telling, limit)[:count])
+
+
+def all_topics(titles: Iterable[str], limit: int) -> str:
+    """Every distinct heading but that of a list of contents, joined; cut to whole headings."""
+    named = dict.fromkeys(_topic(title) for title in titles)
+    kept = [title for title in named if title and title.lower() not in CONTENTS]
+    return ", ".join(_within(kept, limit))
+
+
+def _within(titles: Sequence[str], limit: int) -> list[str]:
+    """The titles that fit the limit together; the first whatever its length."""
     chosen: list[str] = []
-    for title in [one for one in telling if one.lower() not in GENERIC] or telling:
-        size = sum(len(other) + 2 for other in chosen) + len(title)
-        if len(chosen) < count and (not chosen or size <= limit):
+    size = 0
+    for title in titles:
+        if not chosen or size + len(title) <= limit:
             chosen.append(title)
-    return ", ".join(chosen)
+            size += len(title) + 2
+    return chosen
 
 
 def _topic(title: str) -> str:
@@ -88,7 +90,7 @@ def without_brackets(text: str) -> str:
     return text.translate(_ROUND)
 
 
-def clip(text: str, limit: int = MAX_CUE) -> str:
+def clip(text: str, limit: int) -> str:
     """The text up to the last whole word that fits."""
     folded = " ".join(text.split())
     if len(folded) <= limit:
@@ -96,24 +98,19 @@ def clip(text: str, limit: int = MAX_CUE) -> str:
     return folded[: limit + 1].rsplit(" ", 1)[0][:limit].rstrip(" ,;:-")
 
 
-def first_sentence(
-    markdown: MarkdownIndex, ranges: Sequence[tuple[int, int]] | None = None, least: int = 20
-) -> str:
-    """The first sentence of prose that stands on its own, of so many characters at least; "" when
-    there is none. With `ranges` only their lines (0-based, half-open) are read."""
-    looked = ranges if ranges is not None else [(0, len(markdown.lines))]
-    source = next(filter(None, (markdown.first_paragraph(*lines) for lines in looked)), None)
-    source = source or next(filter(None, (markdown.first_item(*lines) for lines in looked)), None)
-    text = visible_text(source) if source else ""
-    sentence = _SENTENCE_END.split(text, maxsplit=1)[0]
-    speech = any(mark in sentence[:16] for mark in '"“') or sentence.startswith("User:")
-    leads = sentence.endswith(":") and (least > 1 and not _tells_alone(sentence))
-    return "" if len(sentence) < least or leads or speech else clip(sentence.rstrip(":"))
+def sentences(text: str) -> list[str]:
+    """The sentences of a paragraph, with their marks."""
+    return [sentence for sentence in _SENTENCE_END.split(text) if sentence]
 
 
-def _tells_alone(lead: str) -> bool:
-    """Whether a line before a colon says something without what follows it."""
-    return len(lead.split()) >= LEAST_LEAD and not _POINTS_ON.search(lead)
+def opening_sentences(text: str, limit: int) -> str:
+    """As many whole sentences as the limit takes; the first whatever its length."""
+    told, *rest = sentences(" ".join(text.split())) or [""]
+    for sentence in rest:
+        if len(told) + len(sentence) >= limit:
+            break
+        told = f"{told} {sentence}"
+    return told
 
 
 def without_file_name(sentence: str, names: Iterable[str]) -> str:
@@ -140,7 +137,7 @@ def below_heading(parent: str, topics: str) -> str:
 def code_cue(path: str, text: str) -> str:
     """What a script says of itself: docstring or leading comment; "" when it says nothing."""
     description = _docstring(path, text) or _leading_comment(text)
-    return clip(_SENTENCE_END.split(description, maxsplit=1)[0]) if description else ""
+    return sentences(description)[0] if description else ""
 
 
 def defined_names(text: str) -> str:
@@ -220,36 +217,27 @@ def _mention(
     titles = (heading.title for heading in reversed(headings_above) if heading.start > start)
     title = next(titles, "")
     title = "" if is_marker_heading(title) else title
-    if in_heading or line not in flat.markdown.prose_lines:
+    if in_heading:
+        yield Mention(_opening_below(flat, headings_above[-1].end), title)
+    elif line not in flat.markdown.prose_lines:
         yield Mention("", title)
-        return
-    passage = flat.markdown.paragraph_at.get(line) or flat.lines[line].strip().strip("|")
-    text = " ".join(_LIST_MARK.sub("", passage, count=1).split())
-    if line not in flat.markdown.paragraph_at:
-        cells = " – ".join(cell.strip() for cell in text.split("|"))
-        yield Mention(clip(visible_text(cells)), title)
-        return
-    naming = (
-        sentence
-        for sentence in _SENTENCE_END.split(text)
-        if pattern.search(sentence) or any(link in sentence for link in links)
-    )
-    sentence = next(naming, text)
-    own = flat.lines[line].strip()
-    if len(sentence) > MAX_CUE and not own.lstrip("`*_[(\"'")[:1].islower():
-        sentence = _LIST_MARK.sub("", own, count=1)
-    yield Mention(clip(visible_text(_BOLD.sub("", sentence))), title)
+    elif line not in flat.markdown.paragraph_at:
+        cells = flat.lines[line].strip().strip("|").split("|")
+        yield Mention(" – ".join(cell.strip() for cell in cells), title)
+    else:
+        text = " ".join(_LIST_MARK.sub("", flat.markdown.paragraph_at[line], count=1).split())
+        naming = (
+            sentence
+            for sentence in sentences(text)
+            if pattern.search(sentence) or any(link in sentence for link in links)
+        )
+        yield Mention(next(naming, text), title)
 
 
-def best_sentence(candidates: Sequence[Mention], names: Sequence[str]) -> str:
-    """The sentence that tells most about when to open the file; "" when none tells anything."""
-    ranked = []
-    for number, mention in enumerate(candidates):
-        rest = mention.sentence
-        for name in names:
-            rest = rest.replace(name, " ").replace(PurePosixPath(name).stem.replace("-", " "), " ")
-        words = re.findall(r"[^\W\d_]{2,}", rest)
-        if len(words) >= (LEAST_BACK if _POINTS_BACK.match(rest) else LEAST):
-            hints = len(_TRIGGER.findall(rest))
-            ranked.append((min(hints, 3) + min(len(words), 8) / 8, -number, mention.sentence))
-    return max(ranked)[2] if ranked else ""
+def _opening_below(flat: FlatSkill, line: int) -> str:
+    """The first sentence of the paragraph that follows a heading, which names what it is about."""
+    blocks = flat.markdown.blocks
+    place = bisect_left(blocks, line, key=lambda block: block.start)
+    if place == len(blocks) or blocks[place].kind != "paragraph_open":
+        return ""
+    return sentences(" ".join(flat.markdown.paragraph_at[blocks[place].start].split()))[0]

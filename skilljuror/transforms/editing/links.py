@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterator
 from posixpath import dirname, join, normpath, relpath
 from urllib.parse import quote, unquote
 
-from skilljuror.knowledge.markdown.inline_text import link_target_spans, unescaped_target
+from skilljuror.knowledge.markdown.inline_text import (
+    code_spans,
+    link_target_spans,
+    unescaped_target,
+)
 
 _SCHEME = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*:|//)")
-_TICKS = re.compile(r"`+")
 
 TargetRewrite = Callable[[str], str | None]
 """A link target -> its replacement, or None to leave it."""
@@ -34,29 +37,17 @@ def link_spans(line: str) -> list[tuple[int, int]]:
 def _spans(line: str) -> Iterator[tuple[int, int]]:
     if "](" not in line and "]:" not in line:
         return
-    code = _code_spans(line)
+    code = code_spans(line)
     for first, last in link_target_spans(line):
         if not any(start <= first < end for start, end in code):
             yield first, last
 
 
-def _code_spans(line: str) -> list[tuple[int, int]]:
-    """Code spans that open and close within the line."""
-    runs = [match.span() for match in _TICKS.finditer(line)]
-    spans, number = [], 0
-    while number < len(runs):
-        size = runs[number][1] - runs[number][0]
-        closing = (
-            other
-            for other in range(number + 1, len(runs))
-            if runs[other][1] - runs[other][0] == size
-        )
-        last = next(closing, None)
-        if last is not None:
-            spans.append((runs[number][0], runs[last][1]))
-            number = last
-        number += 1
-    return spans
+def linked_paths(line: str, source: str) -> list[str]:
+    """The bundle paths that the local links of a line in `source` name."""
+    targets = [unescaped_target(line[start:end]) for start, end in link_spans(line)]
+    paths = [split_target(target)[0] for target in targets if is_local(target)]
+    return [resolve_from(source, path) for path in paths if path]
 
 
 def is_local(target: str) -> bool:

@@ -14,6 +14,7 @@ from skilljuror.knowledge.markdown.block_index import MarkdownIndex, closing_lin
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown.headings import can_shift
 from skilljuror.knowledge.plans.render import BundleTexts
+from skilljuror.knowledge.units.code_paths import commanded_paths
 from skilljuror.models.bundle import Bundle, Skill
 from skilljuror.models.plan import Omitted, Plan
 from skilljuror.models.resource_class import is_markdown, is_root_name, missing_root, resource_class
@@ -59,6 +60,8 @@ class Flattener:
         self.labels = LabelScope()
         self.folder = str(PurePosixPath(page.path).parent)
         self._prefix = f"{paths_below}/" if paths_below else ""
+        self._commanded = {path for _, path in commanded_paths(bundle)}
+        """What commands name by path."""
         self.tags_fences = has_marker_headings(bundle, parent_texts)
         """Whether our fences say so, since the source has headings that look like our markers."""
 
@@ -130,7 +133,7 @@ class Flattener:
     def _embed_text(self, path: str, *, code: bool) -> None:
         shown = self._shown(path)
         lines = self.parent_texts.text(path).lines
-        if is_markdown(path) and not self.tags_fences:
+        if is_markdown(path) and not (self.tags_fences or path in self._commanded):
             markdown = self.parent_texts.markdown(path)
             levels = _levels_as_prose(markdown)
             if levels is not None and self.labels.fits(lines):
@@ -146,6 +149,9 @@ class Flattener:
         lines = text.lines[start - 1 :]
         executable = self.bundle.files[path].executable and code
         self._marker(path, marker_phrase(path, code), shown)
+        if not is_markdown(path) or path in self._commanded:
+            self.page.generate("write-out", path=shown)
+            self.page.generate("blank")
         fence = fence_around(lines)
         self.page.generate(
             "fence-open", fence=fence, info=info_string(path, text, executable, self.tags_fences)

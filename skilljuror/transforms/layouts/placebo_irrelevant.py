@@ -5,7 +5,8 @@ from typing import Any, ClassVar
 
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.plan import Copy, Generated, Omitted, Plan, PlannedFile
-from skilljuror.tokens import estimate, scaled, weight
+from skilljuror.models.resource_class import is_licence
+from skilljuror.tokens import weight
 from skilljuror.transforms.layouts.progressive_disclosure import flat_skill
 
 
@@ -19,7 +20,7 @@ class IrrelevantPlacebo:
     expected: ClassVar[tuple[str, ...]] = ("knowledge.*", "hygiene.empty-heading")
 
     def plan(self, parent: Bundle, params: dict[str, Any]) -> Plan:
-        """The plan; data beside the page is left out, for a task may need it."""
+        """The plan; data beside the page is left out, for it says something, terms of use stay."""
         flat, parent_texts = flat_skill(parent, self.variant)
         flags = parent_texts.text(flat.path).flags
         skip = flat.markdown.frontmatter_lines
@@ -27,11 +28,13 @@ class IrrelevantPlacebo:
         headings = {heading.start - skip for heading in flat.markdown.headings}
         pieces: list[Copy | Generated] = [Copy(flat.path, 1, skip)]
         pieces += [Generated("filler", {"line": line}) for line in like(body, headings)]
+        others = [path for path in parent.files if path != flat.path]
         return Plan(
             self.variant,
             self.parent,
             (PlannedFile(flat.path, tuple(pieces)),),
-            dropped={path: "not of the placebo" for path in parent.files if path != flat.path},
+            sidecars={path: path for path in others if is_licence(path)},
+            dropped={path: "not of the placebo" for path in others if not is_licence(path)},
             flags={flat.path: flags} if flags else {},
             omitted=tuple(
                 Omitted(flat.path, number, line) for number, line in enumerate(body, skip + 1)
@@ -64,38 +67,100 @@ ENDS = (
 )  # fmt: skip
 
 
+HERDS = ("gulls", "boats", "dunes", "reeds", "tides", "herons", "limpets")
+REST = ("rest", "linger", "gather here", "stay apart", "return by evening")
+RESTS = ("rests", "lingers", "waits here", "stands apart", "waits for evening")
+LONG_SENTENCE = 13.0
+"""Room, as weight, from which on a long sentence is put; the lightest weighs 12."""
+SHORT_SENTENCE = 4.0
+"""Room, as weight, that one more short sentence takes."""
+
+
 def sentences() -> Iterator[str]:
     """One sentence after another; none comes twice among the first 17,017."""
     number = 0
     while True:
         parts = (choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES, ENDS))
-        sentence = " ".join(parts)
-        yield f"{sentence[0].upper()}{sentence[1:]}."
+        yield _sentence(" ".join(parts))
         number += 1
 
 
-def words() -> Iterator[str]:
-    """The words of the sentences, in order."""
-    for sentence in sentences():
-        yield from sentence.split()
+def _short_sentences() -> Iterator[str]:
+    """Sentences of few words, shorter ones after longer ones, over and over."""
+    number = 0
+    while True:
+        subject, verb, place = (
+            choices[number % len(choices)] for choices in (SUBJECTS, VERBS, PLACES)
+        )
+        yield _sentence(f"{subject} {verb} {place}")
+        yield _sentence(f"{subject} {RESTS[number % len(RESTS)]}")
+        yield _sentence(f"{HERDS[number % len(HERDS)]} {REST[number % len(REST)]}")
+        yield HERDS[number % len(HERDS)].capitalize()
+        number += 1
+
+
+def _titles() -> Iterator[str]:
+    """Titles, shorter ones after longer ones, over and over; a title ends in what it names."""
+    number = 0
+    while True:
+        bare = [name.partition(" ")[2] for name in SUBJECTS]
+        one, other = bare[number % len(bare)], bare[(number + 4) % len(bare)]
+        place = PLACES[number % len(PLACES)]
+        yield f"{one} and {other} near {place}".capitalize()
+        yield f"{one} near {place}".capitalize()
+        yield f"{one} and {other}".capitalize()
+        yield one.capitalize()
+        yield place.partition(" ")[2].capitalize()
+        yield HERDS[number % len(HERDS)].capitalize()
+        number += 1
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+_ROUND = 20
+"""Short texts that are looked at for the one that fits."""
+
+
+class _Filler:
+    """Text by length: the same for the same requests in the same order."""
+
+    def __init__(self) -> None:
+        self.long, self.short, self.titles = sentences(), _short_sentences(), _titles()
+
+    def title(self, room: float) -> str:
+        """A title of about so much weight."""
+        return self._fitting(self.titles, room)
+
+    def prose(self, room: float) -> str:
+        """Sentences of about so much weight together: long ones, and a short one at the end."""
+        told: list[str] = []
+        while room >= LONG_SENTENCE:
+            told.append(next(self.long))
+            room -= weight(told[-1])
+        if not told or room >= SHORT_SENTENCE:
+            told.append(self._fitting(self.short, room))
+        return " ".join(told)
+
+    @staticmethod
+    def _fitting(texts: Iterator[str], room: float) -> str:
+        """Of the next few texts the first one that comes nearest."""
+        return min((next(texts) for _ in range(_ROUND)), key=lambda text: abs(weight(text) - room))
 
 
 def like(lines: Sequence[str], headings: Collection[int]) -> list[str]:
     """As many lines, blank where these are, with about as many estimated tokens in all; `headings`
-    (0-based) keep their level."""
-    filler, needed, tokens = words(), 0, 0
-    filled = []
+    (0-based) keep their level and are titles, every other line is whole sentences."""
+    filler, owed, filled = _Filler(), 0.0, []
     for number, line in enumerate(lines):
+        owed += weight(line)
         text = ""
-        needed += estimate(line)
         if line.strip():
             mark = _mark(line, number in headings)
-            text = f"{mark}{next(filler)}"
-            heavy = weight(text)
-            while tokens + scaled(heavy) < needed:
-                word = next(filler)
-                text, heavy = f"{text} {word}", heavy + weight(word)
-            tokens += scaled(heavy)
+            room = owed - weight(mark)
+            text = mark + (filler.title(room) if number in headings else filler.prose(room))
+            owed -= weight(text)
         filled.append(text)
     return filled
 

@@ -32,6 +32,7 @@ class UnroutedPlacebo:
         "layout.pd-unnamed",
         "layout.pd-cue",
         "knowledge.*",
+        "routing.pointer",
         "size.shrunk",
     )
 

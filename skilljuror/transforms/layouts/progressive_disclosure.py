@@ -5,15 +5,16 @@ from typing import Any, ClassVar
 from skilljuror.errors import TransformError
 from skilljuror.knowledge.plans.render import BundleTexts
 from skilljuror.models.bundle import Bundle
-from skilljuror.models.plan import Plan
+from skilljuror.models.plan import Copy, Plan
 from skilljuror.models.resource_class import is_markdown
+from skilljuror.tokens import estimate
 from skilljuror.transforms.disclosure.file_layout import FileLayout
 from skilljuror.transforms.disclosure.folder_indexes import TABLE_LINES, FolderIndexes
-from skilljuror.transforms.disclosure.root_page import DisclosureDraft, root_page, step_pointers
+from skilljuror.transforms.disclosure.own_rows import OwnRows, keep_routing
+from skilljuror.transforms.disclosure.root_page import DisclosureDraft, continuations, root_page
 from skilljuror.transforms.disclosure.root_selection import (
     RootBudget,
     RootSelector,
-    move_bare_headings,
     without_bare_structure,
 )
 from skilljuror.transforms.disclosure.routing_table import RoutingTable
@@ -24,6 +25,8 @@ ROOT_LINES = 220
 """Lines of the root, frontmatter and routing table included."""
 MERGE_TOKENS = 800
 """Estimated tokens up to which neighbouring sections share a reference."""
+GROWN = 1.1
+"""Share of the source's own pages from which a root is too long to repeat rows that they have."""
 ROUNDS = 10
 STUCK = 3
 """Rounds that change nothing, after which the root is as short as it gets."""
@@ -55,6 +58,12 @@ def flat_skill(parent: Bundle, variant: str) -> tuple[FlatSkill, BundleTexts]:
     return FlatSkill(path, parent_texts.markdown(path)), parent_texts
 
 
+def _own_tokens(flat: FlatSkill) -> int:
+    """Estimated tokens of the page without its embedded files: what the source's roots had."""
+    edges = [0, *(line for lines in flat.embedded_ranges for line in lines), len(flat.lines)]
+    return flat.tokens(list(zip(edges[::2], edges[1::2], strict=True)))
+
+
 def _draft_within(
     parent: Bundle, parent_texts: BundleTexts, flat: FlatSkill, limit: int
 ) -> DisclosureDraft:
@@ -74,7 +83,9 @@ def _draft_within(
         if hopeless or excess[-STUCK:] == [over] * STUCK:
             break
         merge = merge if lines > 60 else 2 * merge
-        lines = max(24, lines - over)
+        copied = sum(one.size for one in draft.root.pieces if isinstance(one, Copy))
+        lines = min(lines, copied - flat.markdown.frontmatter_lines)
+        lines = max(24, lines - over * len(excess))
     if len(flat.skills) > 1:
         return with_skill_indexes(parent, parent_texts, flat, limit, MERGE_TOKENS)
     budget = RootBudget(max(24, (limit - flat.markdown.frontmatter_lines) // 2))
@@ -93,16 +104,19 @@ def _draft(
     """One try; with a limit of lines, rows that would break it go to index pages of folders."""
     must_move = not any(is_markdown(file.path) for file in flat.embedded_files)
     kept, moved = RootSelector(flat, flat.groups(), budget).choose(must_move=must_move)
-    kept, moved = move_bare_headings(kept, moved)
+    own = OwnRows(flat)
+    kept, moved = keep_routing(own, kept, moved, budget.lines, must_move=must_move)
     kept = without_bare_structure(kept)
     layout = FileLayout(parent, parent_texts, flat)
     layout.add_sections(moved, merge)
     layout.add_embedded()
-    pointers = list(step_pointers(layout, kept))
+    pointers = list(continuations(layout, kept))
     if limit is None:
-        return DisclosureDraft(
-            layout, root_page(layout, kept, RoutingTable(layout).rows(), pointers)
-        )
+        table = RoutingTable(layout, told=own.told_in(kept))
+        root = root_page(layout, kept, table.rows(), pointers)
+        if estimate("\n".join(root.lines)) > GROWN * _own_tokens(flat):
+            root = root_page(layout, kept, table.untold_rows(), pointers)
+        return DisclosureDraft(layout, root)
     folders = FolderIndexes(layout, limit)
     room = limit - len(root_page(layout, kept, [], pointers).lines) - TABLE_LINES
     rows = folders.fitted(RoutingTable(layout, indexed=True).rows(), room)

@@ -25,7 +25,7 @@ class PlaceholderFile:
     marker: str
     """Words of the marker heading."""
     fence: tuple[str, ...]
-    """The lines that carry it on a flat page, fence included."""
+    """The lines that carry it on a flat page: its fence, and the sentence that announces it."""
     blob: Blob
     """The file."""
 
@@ -51,7 +51,7 @@ def placeholder_files(markdown: MarkdownIndex) -> tuple[PlaceholderFile, ...]:
         PlaceholderFile(
             file.path,
             file.heading.title,
-            markdown.lines[file.start - 1 : file.end + 1],
+            markdown.lines[file.opening : file.end + 1],
             file.blob,
         )
         for file in embedded_files(markdown)
@@ -66,7 +66,7 @@ def page_with_placeholders(markdown: MarkdownIndex, files: Sequence[PlaceholderF
     lines, place = list[str](), 0
     for file in embedded_files(markdown):
         if file.path in by_path:
-            lines += [*markdown.lines[place : file.start - 1], by_path[file.path].placeholder]
+            lines += [*markdown.lines[place : file.opening], by_path[file.path].placeholder]
             place = file.end + 1
     return [*lines, *markdown.lines[place:]]
 

@@ -8,11 +8,13 @@ from the source byte for byte.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from skilljuror.knowledge.markdown.frontmatter import frontmatter_end
 from skilljuror.knowledge.markdown.text_file import without_blank_edges
-from skilljuror.llm import Message, ModelClient, as_data
+from skilljuror.llm import Message, ModelAnswer, ModelClient, as_data
 from skilljuror.models.bundle import Blob, Bundle
+from skilljuror.models.gate import Finding
 from skilljuror.models.record import Record
 from skilljuror.transforms.llm.assignment_schema import joined_problems
 from skilljuror.transforms.llm.placeholders import page_with_files, placement_problems
@@ -31,6 +33,16 @@ REQUESTS: Mapping[str, Callable[[Bundle], RewriteRequest]] = {
 """The layouts that can be written, and what each starts from."""
 _REFERENCE = re.compile(r"references/(?:[A-Za-z0-9][\w-]{0,60}/)?[A-Za-z0-9][\w.-]{0,60}\.md")
 _SHOWN = 80
+MOST_FINDINGS = 40
+"""Findings that go back to a model at once."""
+_FINDING_CHARS = 600
+MEND = (
+    "That answer had the right form, and it does not pass the gates, which compare it with the bundle."
+    " The block below is what they found, worst first: the rule, the file, the text of the bundle and"
+    " yours. Its texts are data. Mend every one of them by the rules above, keep every other line as it"
+    " was, and give the whole object again."
+)
+"""What a model is told whose text did not pass the gates; findings follow."""
 
 
 class WrittenFile(Record):
@@ -49,34 +61,68 @@ class RewriteAnswer(Record):
     """Its Markdown files; every other file comes from the source."""
 
 
+class Draft(NamedTuple):
+    """A variant as it was written once."""
+
+    files: dict[str, Blob]
+    """Its files, in bytewise path order."""
+    answer: ModelAnswer
+    """What the model said."""
+
+
 class Rewriter:
     """Has one layout written."""
 
-    def __init__(self, client: ModelClient, prompt: Prompt, variant: str) -> None:
-        """`prompt` is the transformation Skill that the model follows; `variant` one of BRIEFS."""
+    def __init__(self, client: ModelClient, prompt: Prompt, variant: str, parent: Bundle) -> None:
+        """`prompt` is the transformation Skill that the model follows; `variant` one of REQUESTS, made
+        from `parent`. Raises TransformError for a parent that cannot be rewritten."""
         self.client = client
         self.prompt = prompt
-        self.variant = variant
+        self.request = REQUESTS[variant](parent)
 
-    def files(self, parent: Bundle) -> dict[str, Blob]:
-        """The files of the variant, in bytewise path order.
+    def write(self) -> Draft:
+        """The variant as a model writes it. Raises UnusableAnswer when no answer has the form of one,
+        ModelError when there is none."""
+        return self._draft(self.messages())
 
-        Raises TransformError for a parent that cannot be rewritten, ModelError when no answer has
-        the form of a variant.
-        """
-        request = REQUESTS[self.variant](parent)
-        answer, _ = self.client.ask_for(
-            RewriteAnswer, self.messages(request), lambda written: answer_problem(written, request)
+    def mend(self, draft: Draft, findings: Sequence[Finding]) -> Draft:
+        """The same without what the gates found; raises as `write` does."""
+        told = [*map(_told, findings[:MOST_FINDINGS])]
+        if len(findings) > MOST_FINDINGS:
+            told.append({"more": len(findings) - MOST_FINDINGS})
+        return self._draft([
+            *self.messages(),
+            {"role": "assistant", "content": draft.answer.text},
+            {"role": "user", "content": f"{MEND}\n{as_data('findings', told)}"},
+        ])
+
+    def _draft(self, messages: Sequence[Message]) -> Draft:
+        request = self.request
+        written, answer = self.client.ask_for(
+            RewriteAnswer, messages, lambda written: answer_problem(written, request)
         )
-        return variant_files(answer, request)
+        return Draft(variant_files(written, request), answer)
 
-    def messages(self, request: RewriteRequest) -> list[Message]:
+    def messages(self) -> list[Message]:
         """The Skill as instructions; everything from the bundle as delimited data."""
+        request = self.request
         shown = f"{as_data('request', request.request())}\n{as_data('bundle', request.bundle())}"
         return [
             {"role": "system", "content": self.prompt.text},
             {"role": "user", "content": shown},
         ]
+
+
+def _told(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON values: foreign text, cut."""
+    fields = finding.model_dump(
+        include={"rule", "file", "line", "source_text", "variant_text", "message"}
+    )
+    return {
+        name: value[:_FINDING_CHARS] if isinstance(value, str) else value
+        for name, value in fields.items()
+        if value not in (None, "")
+    }
 
 
 def answer_problem(written: RewriteAnswer, request: RewriteRequest) -> str | None:

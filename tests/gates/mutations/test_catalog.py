@@ -24,7 +24,7 @@ The job needs 20 to 40 minutes, so start it early and follow the progress of eve
 
 1. Run `python scripts/screen.py --strict in.csv` first.
 2. Compare the result with the table below.
-3. Write the report for the desk.
+3. Write the report for the desk and run `python scripts/send.py`.
 
 ## Limits
 
@@ -43,8 +43,43 @@ Text below the table stands alone.
 Read the [rules](references/rules.md) when a limit is unclear.
 
 Ask the desk for help.
+
+- [references/rules.md](references/rules.md): for when the size of a file is in doubt.
+- [references/archive.md](references/archive.md): for when an order is looked for in the cellar.
+
+## Review workflow
+
+### Draft
+
+Write down what the desk found.
+
+### Sign
+
+Let the owner put a name below it.
+
+[references/archive.md](references/archive.md): continue here for Archive.
+
+## When to screen
+
+Screen when:
+
+- the orders come from abroad
+- a channel is new
+
+Leave it when:
+
+- the desk is closed
+
+## Helper implementation for `scripts/send.py`
+
+Write this file to `scripts/send.py` in the folder of this SKILL.md before you run anything that uses it.
+
+```python
+print("sent")
+```
 """,
         "demo/references/rules.md": "# Rules\n\nThe size must stay below 5 MB per file.\n\nThe rest is free.\n",
+        "demo/references/archive.md": "# Archive\n\nOrders of past years lie in the cellar.\n",
         "demo/scripts/screen.py": "import sys\n\nprint(sorted(sys.argv))\n",
     },
     name="demo",

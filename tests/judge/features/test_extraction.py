@@ -1,6 +1,6 @@
 import pytest
 
-from skilljuror.judge.features.extraction import entry_feature, features_of, name_weight
+from skilljuror.judge.features.extraction import company, entry_feature, features_of, name_weight
 from skilljuror.judge.features.tokenisation import content_words, words_of
 
 NOTHING_COMMON = frozenset[str]()
@@ -99,3 +99,18 @@ def test_scripts_without_spaces_have_words():
 )
 def test_entries_of_listings(line, name):
     assert entry_feature(line) == name
+
+
+def test_a_number_of_four_digits_is_known_by_a_word_beside_it():
+    offered = dict(features_of("Cone 6 slumps above a ramp of 137.5 degrees", False, frozenset()))
+    assert offered["#137.5 ramp"] == offered["#137.5 degree"] == 1
+    assert not [name for name in offered if name.startswith("#6")]
+    assert "ramp" in company("MAX_RAMP = 137.5")
+    assert "dwell" in company("dwellTimes: 4183")
+
+
+def test_a_number_that_everybody_writes_is_known_by_nothing():
+    assert not [
+        name for name, _ in features_of("port 8080 of 1375", False, frozenset({"8080"}))
+        if name.startswith("#8080")
+    ]  # fmt: skip

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from skilljuror.judge.rubric import load_rubric
-from skilljuror.judge.signals.cooccurrence import CooccurrenceDetector, passages
+from skilljuror.judge.signals.cooccurrence import FIELDS, CooccurrenceDetector, passages
 from skilljuror.judge.tracing import TracingJudge
 from tests.support.judge_cases import CaseBuilder
 
@@ -121,3 +121,41 @@ def test_tables_are_hardly_ever_taken_up_by_chance(domain, count):
         made = TracingJudge().judge("t", built.trajectory, tuple(built.events), None)
         labels += [one.label for one in made]
     assert labels.count("yes") <= 1
+
+
+RULE_OF_FIELDS = ["The catalogue has the columns `lot`, `consignor`, `estimate` and `reserve`."]
+
+
+def fields(*lines):
+    detector = CooccurrenceDetector(load_rubric().fields, FIELDS)
+    list(detector.add(lines))
+    detector.show(lines)
+    return detector
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lot,consignor,estimate,reserve", '{"lot": 1, "consignor": "H", "estimate": 3}',
+     "sell --set lot=1 --set consignor=H --set reserve=250"],
+)  # fmt: skip
+def test_fields_of_a_rule_come_back(text):
+    assert came_back(fields(*RULE_OF_FIELDS), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lot,seller,guess", "The consignor gave an estimate and a reserve for the lot.", "lot: 1"],
+)
+def test_two_names_or_mere_words_are_no_fields(text):
+    assert came_back(fields(*RULE_OF_FIELDS), text) == []
+
+
+def test_fields_that_everybody_uses_prove_nothing():
+    detector = fields("Columns are `id`, `name`, `date`, `title` and `amount`.")
+    assert came_back(detector, "id,name,date,title,amount") == []
+
+
+def test_fields_that_the_data_had_prove_nothing():
+    detector = fields(*RULE_OF_FIELDS)
+    assert detector.said_elsewhere(["lot,consignor,estimate,reserve"])
+    assert came_back(detector, "lot,consignor,estimate,reserve") == []

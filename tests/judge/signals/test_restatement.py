@@ -18,7 +18,8 @@ def restated(words, output=OUTPUT, command="bash run.sh", failed=False, call=Non
 
 def test_words_meet_without_their_endings():
     assert {stem("hooks"), stem("installed"), stem("installing")} == {"hook", "install"}
-    assert stems("It has 6000 hooks, and all are done", frozenset({"done"})) == {"hook"}
+    said = stems("It has 6000 hooks, and all are done", frozenset({"done"}))
+    assert said == {"hook", "6000 hook"}
 
 
 def test_a_sentence_that_says_a_line_again():
@@ -63,3 +64,20 @@ def test_a_call_restates_nothing_and_ends_the_chance():
     detector.act(AgentAction(STEP, call, "hooks installed"), clock=3)
     detector.act(AgentAction(STEP, None, "The hooks are installed."), clock=4)
     assert detector.restatements == {}
+
+
+NONE = ["Note: No shadow branch (expected for auto strategy)", "14 wrasses, 0 lionfish"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("There's no shadow branch here.", ("branch", "no shadow", "shadow")),
+        ("I saw 14 wrasses.", ("14 wrass", "wrass")),
+        ("There is a shadow branch.", ()),
+        ("There is no branch.", ()),
+        ("I look for 15 lionfish.", ()),
+    ],
+)
+def test_a_count_or_a_negation_with_its_word_is_said_again(words, expected):
+    assert restated(words, NONE, command="verify-shadow-branch of lionfish") == expected

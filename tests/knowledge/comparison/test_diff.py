@@ -71,6 +71,30 @@ def test_other_words_with_the_same_criticals_are_reworded():
     assert not found.altered
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Make the SMALLEST possible change to it.", "Make the LARGEST possible change to it."),
+        ("Can you trigger it reliably?", "Can you trigger it rarely?"),
+        ("Mend it at source, not at symptom.", "Mend it at symptom, not at symptom."),
+        ("Passes?", "Fails?"),
+        ("**Good**", "**Bad**"),
+    ],
+)  # fmt: skip
+def test_a_word_turned_into_its_opposite_is_altered(old, new):
+    found = diff(skill(f"# A\n\n{old}\n\nText.\n"), skill(f"# A\n\n{new}\n\nText.\n"))
+    assert [pair.change for pair in found.altered] == ["opposite"]
+    assert (found.reworded, found.missing, found.added) == ((), (), ())
+
+
+def test_two_words_elsewhere_hide_no_opposite():
+    text, page = "## Grader\n\n**{}:** `a.json` for each test.\n", "# Pipeline\n\n{}Run it.\n"
+    before = skill(text.format("Output"), **{"references/p.md": page.format("")})
+    made = {"references/p.md": page.format("## Contents\n\n- Output Structure\n\n")}
+    found = diff(before, skill(text.format("Input"), **made))
+    assert [(pair.after.text, pair.change) for pair in found.altered] == [("Input:", "opposite")]
+
+
 def test_two_steps_swapped_and_reworded_are_still_seen():
     after = BODY.replace(
         "2. Fill every field of it.\n3. Save it as a new file.",

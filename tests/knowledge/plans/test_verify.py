@@ -15,7 +15,8 @@ ROOT = "demo/SKILL.md"
 LINES = [
     "---", "name: demo", "description: Heat kilns.", "---",
     "Keep below 5 degrees.", "See [guide](<docs (old)/a b.md>) and “notes.md”—first.",
-    "Never open it hot.", "", "> [spec]: notes.md 'Spec'",
+    "Never open it hot.", "", "> [spec]: notes.md 'Spec'", "",
+    "Run `python notes.md now` once.", "", "```", "cat notes.md", "```",
 ]  # fmt: skip
 
 
@@ -65,6 +66,15 @@ def test_paths_that_follow_their_files_are_proved() -> None:
 )
 def test_a_change_of_anything_but_a_path_is_not(after: dict[int, str]) -> None:
     assert any("changes more than a path" in told for told in _problems(_plan(after=after)))
+
+
+@pytest.mark.parametrize(
+    "after", [{11: "Run `python sub/notes.md now` once."}, {14: "cat sub/notes.md"}]
+)
+def test_a_changed_line_of_code_is_not_proved_even_where_its_path_is_right(
+    after: dict[int, str],
+) -> None:
+    assert any("changes code" in told for told in _problems(_plan(after=after)))
 
 
 FORGED: dict[str, Callable[[], Generated]] = {

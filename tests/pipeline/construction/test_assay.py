@@ -15,8 +15,9 @@ from skilljuror.pipeline.construction.assay import (
     pooled,
     power_sentence,
 )
-from skilljuror.pipeline.construction.build import build_source, load_build, verify_build
+from skilljuror.pipeline.construction.build import build_source, load_build
 from skilljuror.pipeline.construction.stored_builds import read_builds, refresh_builds
+from skilljuror.pipeline.construction.verification import verify_build
 from skilljuror.queries.run import run
 from skilljuror.store import open_write
 from tests.support.bundle_corpus import write
@@ -119,9 +120,9 @@ def test_without_the_origin_the_source_is_put_together_from_a_plan(tmp_path):
 
 def test_a_build_that_cannot_tell_its_source_says_what_it_has(tmp_path):
     build_source(written(tmp_path), tmp_path / "build", variants=["baseline"])
-    unplanned = load_build(tmp_path / "build").model_copy(update={"plans": {}})
+    unplanned = load_build(tmp_path / "build").model_copy(update={"plans": {}, "format_version": 1})
     write_record(tmp_path / "build" / "build.json", unplanned)
-    with pytest.raises(StudyError, match="no variant 'origin', only baseline"):
+    with pytest.raises(StudyError, match=r"does not keep its source, .* baseline"):
         assay(tmp_path / "build")
 
 
@@ -166,7 +167,7 @@ def test_what_is_kept_stands_in_the_records_and_in_the_database_at_once(kept, tm
     for name in ("one", "two", "three"):
         told = AssayReport.model_validate(load_build(study / "variants" / name).assay)
         assert (told.sites, told.slips, told.policy) == (1, (), "strict")
-        assert verify_build(study / "variants" / name) == ()
+        assert verify_build(study / "variants" / name).proved
     drift, harmless = run(StudyFolder(study).database, "gate_power").records()
     assert (drift["assayed"], drift["builds"], drift["pooled"]) == (3, 3, 2)
     assert drift["planted"] == sum(row.mutants for row in found.rows if row.drift)
@@ -195,4 +196,4 @@ def test_kept_assays_are_told_in_one_sentence(tmp_path):
     assert record == load_build(tmp_path / "build")
     report = AssayReport.model_validate(record.assay)
     assert power_sentence(report).startswith("under policy strict this audit caught ")
-    assert verify_build(tmp_path / "build") == ()
+    assert verify_build(tmp_path / "build").proved

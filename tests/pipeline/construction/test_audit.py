@@ -2,7 +2,7 @@ import pytest
 
 from skilljuror.errors import UsageError
 from skilljuror.gates import GATES
-from skilljuror.pipeline.construction.audit import audit
+from skilljuror.pipeline.construction.audit import audit, reasons
 from tests.support.gate_pairs import FAITHFUL, FLAT, SOURCE, edited
 
 WRONG = edited(FLAT, "forms/SKILL.md", "50 fields", "60 fields")
@@ -31,10 +31,11 @@ def test_every_gate_of_the_registry_answers():
 
 def test_a_waiver_takes_a_finding_out_of_the_verdict_and_is_told():
     (finding,) = audit(SOURCE, WRONG, "baseline").own
-    result = audit(SOURCE, WRONG, "baseline", waivers=[finding.id])
+    result = audit(SOURCE, WRONG, "baseline", waivers={finding.id: "Sixty is right (Ann)"})
     assert result.verdict == "pass"
     assert result.waived == (finding.id,)
-    assert result.own == (finding,)
+    assert [one.waived for one in result.own] == ["Sixty is right (Ann)"]
+    assert reasons(result) == ()
 
 
 def test_an_unknown_policy_names_the_known_ones():

@@ -9,8 +9,8 @@ from skilljuror.pipeline.construction.build import (
     build_many,
     build_source,
     load_build,
-    verify_build,
 )
+from skilljuror.pipeline.construction.verification import verify_build
 
 SKILL = """---
 name: csv-report
@@ -42,7 +42,7 @@ def test_every_variant_is_written_and_proved(source, tmp_path):
     record = build_source(source, tmp_path / "out")
     assert [one.variant for one in record.variants] == ["baseline", "origin", "origin-flat", "pd"]
     assert load_build(tmp_path / "out") == record
-    assert verify_build(tmp_path / "out") == ()
+    assert verify_build(tmp_path / "out").proved
 
 
 def test_scripts_come_back_byte_for_byte(source, tmp_path):
@@ -51,11 +51,19 @@ def test_scripts_come_back_byte_for_byte(source, tmp_path):
     assert made.read_bytes() == b"print(1)\r\nprint(2)"
 
 
+def test_a_skill_too_small_to_gain_says_so_and_one_with_a_long_file_does_not(source, tmp_path):
+    worth = [one.pd_worth for one in build_source(source, tmp_path / "small").variants]
+    assert worth == [None, None, None, "small"]
+    (source / "references" / "format.md").write_text("# Format\n\n" + "A row has a date.\n\n" * 90)
+    worth = [one.pd_worth for one in build_source(source, tmp_path / "large").variants]
+    assert worth == [None, None, None, None]
+
+
 def test_a_change_on_disk_is_noticed(source, tmp_path):
     build_source(source, tmp_path / "out")
     flat = tmp_path / "out" / "variants" / "baseline" / "csv-report" / "SKILL.md"
     flat.write_text(flat.read_text().replace("0.01", "0.1"))
-    assert any("baseline" in problem for problem in verify_build(tmp_path / "out"))
+    assert any("baseline" in problem for problem in verify_build(tmp_path / "out").problems)
 
 
 def test_a_refused_source_writes_nothing(tmp_path):
@@ -71,7 +79,7 @@ def test_one_failing_source_does_not_stop_the_rest(source, tmp_path):
     sources = [tmp_path / "empty", source]
     done = dict(build_many(sources, tmp_path / "out"))
     assert isinstance(done["empty"], SkilljurorError)
-    assert verify_build(tmp_path / "out" / "csv-report") == ()
+    assert verify_build(tmp_path / "out" / "csv-report").proved
 
 
 def test_a_part_of_the_chain_is_built_when_its_end_is_asked_for(source, tmp_path):

@@ -6,15 +6,28 @@ import tempfile
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 
 from skilljuror.errors import GateError, HarnessError, StudyError, UsageError, WorkerError
-from skilljuror.files import StudyFolder, digest_tree, read_jsonl, read_record
+from skilljuror.files import (
+    StudyFolder,
+    digest_json,
+    digest_tree,
+    read_jsonl,
+    read_record,
+    write_record,
+)
+from skilljuror.harnesses.sandbox import bwrap_problem
+from skilljuror.models.agent import AgentProgram
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.study import StudyPlan, TrialRecord
 from skilljuror.pipeline.construction.assay import AssaySettings, assay
 from skilljuror.pipeline.execution.lock import exclusive_run
-from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.execution.run import agent_digest, run_study
+from skilljuror.studies.plan import freeze
+from skilljuror.studies.study_file import load_study
 from tests.support.harness_tasks import SKILL, alive, needs_bwrap, write_tree
+from tests.support.programs import KEY
 from tests.support.small_studies import PROGRAMS, edit_study, make_study, start, until
 
 
@@ -57,6 +70,20 @@ def test_every_planned_trial_becomes_a_folder(original):
     assert record.substrate_digest == plan.tasks[0].substrate_digest
 
 
+def test_who_writes_a_carried_file_where_the_page_says_edits_nothing(tmp_path):
+    """The same act where the file lies on disk is an edit."""
+    script = 'mkdir -p "$3/brew/scripts"; echo "print(4)" > "$3/brew/scripts/steep.py"'
+    study = make_study(tmp_path, script=script, variants={"a": "baseline", "b": "pd"}, trials=1)
+    page = SKILL + "\nRun `python3 scripts/steep.py`.\n"
+    write_tree(tmp_path, {"brew/SKILL.md": page, "brew/scripts/steep.py": "print(3)\n"})
+    run_study(study, tmp_path / "out")
+    edited = {}
+    for arm in ("a", "b"):
+        trial = read_record(TrialRecord, tmp_path / f"out/trials/tea__{arm}__1/trial.json")
+        edited[arm] = trial.variant_digest_after != trial.variant_digest
+    assert edited == {"a": False, "b": True}
+
+
 def test_trials_run_in_plan_order(tmp_path):
     out, told = tmp_path / "out", []
     run_study(make_study(tmp_path, trials=3), out, progress=lambda sign: told.append(sign.note))
@@ -92,10 +119,37 @@ def test_a_layout_and_a_gate_of_another_package_are_built_run_and_kept(tmp_path)
     assert assay(out / "variants/tea", AssaySettings(sites=1)).rows
 
 
-@needs_bwrap
 def test_isolated_by_default_where_possible(tmp_path):
     study = make_study(tmp_path, trials=1, harness={})
     assert run_study(study, tmp_path / "out").isolation == "bwrap"
+
+
+@pytest.fixture
+def without_bwrap(monkeypatch, tmp_path):
+    """A machine where no bwrap is installed."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bwrap_problem.cache_clear()
+    yield
+    bwrap_problem.cache_clear()
+
+
+def test_an_agent_with_a_model_is_refused_without_a_sandbox(tmp_path, without_bwrap, monkeypatch):
+    monkeypatch.setenv(KEY, "of no worth")
+    agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": "true"}}
+    study = make_study(tmp_path, trials=1, harness={}, agent=agent)
+    with pytest.raises(HarnessError, match=r"'talkative' .* bwrap is not installed; .*apt install"):
+        run_study(study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    edit_study(study, harness={"options": {"isolation": "none"}})
+    assert run_study(study, tmp_path / "out").finished == 2
+
+
+def test_a_scripted_agent_runs_without_a_sandbox_and_one_line_says_so(tmp_path, without_bwrap):
+    summary = run_study(make_study(tmp_path, trials=1, harness={}), tmp_path / "out")
+    (note,) = summary.notes
+    assert summary.isolation == "none"
+    assert note.startswith("isolation none: ")
+    assert "bwrap is not installed; install it: apt install bubblewrap" in note
 
 
 def test_running_again_runs_nothing_again(finished):
@@ -162,7 +216,10 @@ def test_a_study_file_of_somebody_else_is_not_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"build": {"engine": "assign"}}, "build.engine: no option of the packaged variants"),
+        ({"build": {"engine": "assign"}}, "asks a model: name one"),
+        ({"build": {"engine": "dream"}}, "'plan', 'assign' or 'rewrite', got 'dream'"),
+        ({"build": {"model": "openai/x"}}, "the engine 'plan' asks no model"),
+        ({"build": {"mode": "assign"}}, "build.mode: no option of the packaged variants"),
         ({"conditions": [{"name": "b", "variant": "pdd"}]}, "unknown variant 'pdd'"),
         ({"contrast": {"treatment": "a", "control": "z"}}, "unknown condition 'z'"),
         (
@@ -197,6 +254,16 @@ def test_another_program_of_the_agent_is_refused(finished):
         run_study(*finished)
 
 
+def test_the_digest_of_an_agent_tells_every_field_and_stands_for_older_ones():
+    plain = AgentProgram("a", "1", (), ("run",), keys=("K",))
+    assert agent_digest(plain) == digest_json(["a", "1", None, ("run",), [], ("K",)])
+    fields = {
+        "effort": "high", "skills": None, "home_files": {"x": "1"}, "env": {"X": "1"}, "logs": ("~/x",),
+    }  # fmt: skip
+    others = [agent_digest(replace(plain, **{name: fields[name]})) for name in fields]
+    assert len({agent_digest(plain), *others}) == len(fields) + 1
+
+
 def test_trials_without_a_plan_are_refused(finished):
     (finished[1] / "plan.json").unlink()
     with pytest.raises(StudyError, match=r"holds trials but no plan\.json"):
@@ -214,6 +281,25 @@ def test_a_plan_of_another_version_is_told(finished):
     assert "the plan was frozen by skilljuror 0.0.1" in run_study(*finished).notes
 
 
+def test_a_study_that_has_begun_goes_on_under_format_1(tmp_path):
+    """Its plan as the version before wrote it: without task.toml in any digest."""
+    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
+    run_study(study, out)
+    old = freeze(load_study(study), tmp_path, 1)
+    agent = read_record(StudyPlan, out / "plan.json").agent_digest
+    write_record(out / "plan.json", old.model_copy(update={"agent_digest": agent}))
+    shutil.rmtree(out / "trials/tea__b__1")
+    digests = {
+        "config_digest": old.config_digest,
+        "substrate_digest": old.tasks[0].substrate_digest,
+    }
+    edit_json(out / "trials/tea__a__1/trial.json", **digests)
+    assert run_study(study, out).ran == 1
+    record = read_record(TrialRecord, out / "trials/tea__b__1/trial.json")
+    assert {name: getattr(record, name) for name in digests} == digests
+    assert read_record(StudyPlan, out / "plan.json").format_version == 1
+
+
 def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
     study, out = make_study(tmp_path, trials=3), tmp_path / "out"
     instruction = tmp_path / "tea" / "instruction.md"
@@ -223,7 +309,9 @@ def test_a_task_that_changes_in_the_middle_stops_the_run(tmp_path):
         if sign.done == 2:
             instruction.write_text("Something else.\n", encoding="utf-8")
 
-    with pytest.raises(StudyError, match="'tea' changed since the plan was frozen"):
+    with pytest.raises(
+        StudyError, match=r"'tea' changed since the plan was frozen \(instruction.md\)"
+    ):
         run_study(study, out, progress=meddle)
     kept = identity(out)
     assert 2 <= len(kept) < 6
@@ -328,6 +416,7 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", [pytest.param("bwrap", marks=needs_bwrap), "none"])
 def test_ctrl_c_stops_cleanly(tmp_path, scratch, isolation):
     mark, out = f"mark-{uuid4().hex}", tmp_path / "out"
@@ -346,6 +435,7 @@ def test_ctrl_c_stops_cleanly(tmp_path, scratch, isolation):
     assert not list((out / "trials").glob(".*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("isolation", "finished"), [pytest.param("bwrap", 1, marks=needs_bwrap), ("none", 5)]
 )

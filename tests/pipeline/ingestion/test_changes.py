@@ -120,6 +120,7 @@ class Series(RuleBasedStateMachine):
         assert different == set(), {name: (found[name], expected[name]) for name in different}
 
 
+@pytest.mark.slow
 def test_what_changed_is_read_and_the_rest_is_as_if_it_were():
     run_state_machine_as_test(
         Series, settings=settings(max_examples=2, stateful_step_count=12, deadline=None)

@@ -128,6 +128,7 @@ def files(tmp_path_factory):
     return lambda: tables(study)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(numbers=st.permutations(range(len(FILES))), at=st.integers(1, len(FILES) - 1))
 def test_several_calls_leave_what_one_leaves(numbers, at, files, tmp_path_factory):

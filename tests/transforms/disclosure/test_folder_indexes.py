@@ -33,7 +33,13 @@ def _index_pages(made: Bundle) -> list[str]:
     return [path for path in made.files if path != root and table in _text(made, path)]
 
 
-@pytest.mark.parametrize("name", MANY_FILES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in {"union", "deep"} else name
+        for name in MANY_FILES
+    ],
+)
 def test_it_is_proved_and_passes_every_gate(name: str) -> None:
     plan, parent, made = made_of(name)
     assert verify(plan, parent, made) == ()
@@ -154,6 +160,7 @@ PRINT = (
 )
 
 
+@pytest.mark.slow
 def test_the_seed_of_hashes_plays_no_part() -> None:
     told = {
         subprocess.run(

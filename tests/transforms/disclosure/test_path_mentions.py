@@ -1,20 +1,42 @@
-"""Paths in text: what belongs to another skill keeps its path."""
+"""Paths in text: prose names a moved file by its new path, code is never changed."""
+
+import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.models.bundle import Blob
+from skilljuror.models.bundle import Blob, Bundle
 from tests.support.laid_out import laid_out
 
 HEAD = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n"
+CODE = [
+    "sys.path.insert(0, '/root/skills/kiln')",
+    "sys.path.append('/root/.claude/skills/kiln/scripts')",
+    "cd ~/.claude/skills/kiln/scripts",
+    "PYTHONPATH=/mnt/skills/user/kiln python3 fire.py",
+    "cat glazes/SKILL.md",
+]
 
 
-def test_an_absolute_path_into_another_skill_stays():
+def _told(text: str, **more: str) -> str:
+    files = {"kiln/SKILL.md": Blob(f"{HEAD}{text}".encode())}
+    files["kiln/scripts/fire.py"] = Blob(b"print(1)\n")
+    files |= {f"kiln/{path}": Blob(said.encode()) for path, said in more.items()}
+    made: Bundle = laid_out(make_bundle("kiln", files), "baseline", "pd")["pd"]
+    return "\n".join(blob.text or "" for blob in made.files.values())
+
+
+@pytest.mark.parametrize("line", CODE)
+def test_code_keeps_its_paths_to_the_letter(line):
+    text = f"# Kiln\n\nFire it slowly.\n\n## Setup\n\n```bash\n{line}\n```\n\nOr run `{line}`.\n"
+    inner = "---\nname: glazes\ndescription: Glazes.\n---\n# Glazes\n\nText.\n"
+    lines = _told(text, **{"glazes/SKILL.md": inner}).split("\n")
+    assert line in lines
+    assert f"Or run `{line}`." in lines
+
+
+def test_prose_names_a_skill_inside_a_skill_by_its_new_path():
     text = (
-        f"{HEAD}# Kiln\n\nRun `python3 scripts/fire.py`.\n\n## Setup\n\n```python\n"
-        "sys.path.insert(0, '/mnt/skills/user/glazes/scripts')\n```\n\n## Own\n\n"
-        "Or run `python3 /mnt/skills/user/kiln/scripts/fire.py`.\n"
+        "# Kiln\n\nRead `glazes/SKILL.md` first, then glazes/SKILL.md again.\n\n## Setup\n\nText.\n"
     )
-    files = {"kiln/SKILL.md": Blob(text.encode()), "kiln/scripts/fire.py": Blob(b"print(1)\n")}
-    made = laid_out(make_bundle("kiln", files), "baseline", "pd")["pd"]
-    told = "\n".join(blob.text or "" for blob in made.files.values())
-    assert "'/mnt/skills/user/glazes/scripts'" in told
-    assert "Or run `python3 scripts/fire.py`." in told
+    inner = "---\nname: glazes\ndescription: Glazes.\n---\n# Glazes\n\nText.\n"
+    told = _told(text, **{"glazes/SKILL.md": inner})
+    assert "Read `references/glazes.md` first, then references/glazes.md again." in told

@@ -3,12 +3,11 @@
 import pytest
 
 from skilljuror.bundles.reader import make_bundle
-from skilljuror.knowledge.markdown.block_index import MarkdownIndex
 from skilljuror.knowledge.plans.render import render
 from skilljuror.models.bundle import Blob
 from skilljuror.registry import resolve
 from skilljuror.transforms import TRANSFORMS
-from skilljuror.transforms.disclosure.trigger_cues import code_cue, first_sentence, topics
+from skilljuror.transforms.disclosure.trigger_cues import code_cue, topics
 
 FRONT = "---\nname: kiln\ndescription: How a kiln is fired.\n---\n\n# Kiln\n\n"
 FILLER = "".join(
@@ -19,9 +18,10 @@ CURVES = "# Curves\n\nRise slowly to 573 degrees.\n"
 
 
 def row(told: str) -> str:
-    """The routing row of the one reference."""
+    """The routing row of the one reference, of which another page tells."""
     files = {
-        "kiln/SKILL.md": Blob(f"{FRONT}{told}\n\n{FILLER}".encode()),
+        "kiln/SKILL.md": Blob(f"{FRONT}Look into `guide.md`.\n\n{FILLER}".encode()),
+        "kiln/guide.md": Blob(f"# Guide\n\n{told}\n".encode()),
         "kiln/references/firing-curves.md": Blob(CURVES.encode()),
     }
     bundle = make_bundle("kiln", files)
@@ -95,7 +95,7 @@ def test_a_name_before_a_dash_is_not_said_again():
 
 
 def test_a_general_heading_is_told_with_its_skill():
-    skill = "---\nname: {0}\ndescription: Uses {0}.\n---\n# {0}\n\n## Examples\n\n{1}\n\n## Rules\n\n{1}\n"
+    skill = "---\nname: {0}\ndescription: Uses {0}.\n---\n# {0}\n\n## Rules\n\n{1}\n\n## Examples\n\n{1}\n"
     text = "Fill the kiln from the back and leave a finger of room around each pot. " * 40
     lines = root_of({f"{one}/SKILL.md": skill.format(one, text) for one in ("bisque", "raku")})
     rows = [line for line in lines if line.startswith("- [references/") and "Examples" in line]
@@ -104,8 +104,8 @@ def test_a_general_heading_is_told_with_its_skill():
 
 
 def test_a_name_after_a_colon_at_the_end_is_not_said_again():
-    assert row("The curves to heat by: `references/firing-curves.md`").endswith(
-        "Why: The curves to heat by"
+    assert row("The curves that suit clay: `references/firing-curves.md`").endswith(
+        "Why: The curves that suit clay"
     )
 
 
@@ -121,17 +121,6 @@ def test_a_name_after_a_colon_at_the_end_is_not_said_again():
 def test_a_script_tells_what_it_is_for_before_how_it_is_called(lines: list[str], cue: str):
     text = "#!/bin/sh\n" + "".join(f"# {line}\n" for line in lines) + "true\n"
     assert code_cue("stop.sh", text) == cue
-
-
-def test_the_first_item_of_a_list_is_told_to_the_end_of_its_sentence():
-    markdown = MarkdownIndex([
-        "# Order",
-        "",
-        "- Warm the kiln until the pyrometer",
-        "  reads 90. Then wait.",
-        "- b",
-    ])
-    assert first_sentence(markdown) == "Warm the kiln until the pyrometer reads 90."
 
 
 def test_headings_of_a_change_log_tell_nothing():

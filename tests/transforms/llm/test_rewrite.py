@@ -48,8 +48,8 @@ def written(variant, *answers, parent=None, retries=1):
     texts = [json.dumps(one) for one in answers]
     with model_server(lambda body, n: texts[n]) as (address, requests):
         prompt = load_prompt(SKILLS[variant])
-        rewriter = Rewriter(client(address, retries), prompt, variant)
-        return rewriter.files(parent or PARENTS[variant]), requests
+        rewriter = Rewriter(client(address, retries), prompt, variant, parent or PARENTS[variant])
+        return rewriter.write().files, requests
 
 
 def verdict(variant, files):

@@ -1,0 +1,155 @@
+"""Where everything of a study lies in its folder."""
+
+from pathlib import Path
+
+from skilljuror.errors import StudyError
+
+
+class StudyFolder:
+    """The paths inside a study folder, which nothing else puts together."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def existing(cls, root: Path) -> "StudyFolder":
+        """A study folder that must exist already."""
+        if not root.is_dir():
+            why = "that is a file" if root.exists() else "the folder does not exist"
+            raise StudyError(
+                f"no study at {str(root)!r}: {why}; name the folder that `skilljuror run` or"
+                " `skilljuror ingest` wrote",
+                file=str(root),
+            )
+        return cls(root)
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is a study with trials of its own; else it holds foreign logs."""
+        return self.plan_file.is_file()
+
+    @property
+    def study_file(self) -> Path:
+        """Copy of the study file as run."""
+        return self.root / "study.yaml"
+
+    @property
+    def plan_file(self) -> Path:
+        """The frozen plan."""
+        return self.root / "plan.json"
+
+    @property
+    def database(self) -> Path:
+        """The disposable DuckDB file."""
+        return self.root / "study.duckdb"
+
+    @property
+    def trials(self) -> Path:
+        """Finished trials, one folder each."""
+        return self.root / "trials"
+
+    @property
+    def jobs(self) -> Path:
+        """What a harness that runs trials in batches keeps of its jobs, attempts of trials that never
+        ended among it."""
+        return self.root / "jobs"
+
+    @property
+    def sources_file(self) -> Path:
+        """Paths that `ingest` was pointed at in observed mode, so that it can be repeated."""
+        return self.root / "sources.jsonl"
+
+    @property
+    def calls(self) -> Path:
+        """The log of the model calls that its builds rest on: a question is paid once a study."""
+        return self.root / "calls.jsonl"
+
+    @property
+    def reviews(self) -> Path:
+        """What people decided: waivers, decisions, and trials whose end they accepted."""
+        return self.root / "reviews.jsonl"
+
+    @property
+    def task_attributes(self) -> Path:
+        """What a model said of the kind of each task."""
+        return self.root / "task-attributes.jsonl"
+
+    @property
+    def label_sample(self) -> Path:
+        """The uses that people are asked about, drawn once."""
+        return self.root / "label-sample.json"
+
+    @property
+    def no_quotes(self) -> Path:
+        """Lies in a study that keeps no texts of its logs."""
+        return self.root / "no-quotes"
+
+    @property
+    def report(self) -> Path:
+        """Default folder of the report."""
+        return self.root / "report"
+
+    @property
+    def builds(self) -> Path:
+        """Builds of the tasks, one folder each."""
+        return self.root / "variants"
+
+    def build(self, task: str) -> Path:
+        """The build of one task."""
+        return self.builds / task
+
+    def variant(self, task: str, variant: str) -> Path:
+        """The skill folders of one variant of one task."""
+        return self.build(task) / "variants" / variant
+
+    @property
+    def given(self) -> Path:
+        """Skills that conditions offer as they are, a folder each below the task's."""
+        return self.root / "skills"
+
+    def offered(self, task: str, variant: str) -> Path:
+        """The skill folders that a trial of a task was offered: of a Skill as it is, or of a variant."""
+        given = self.given / task / variant
+        return given if given.is_dir() else self.variant(task, variant)
+
+    def trial(self, trial: str) -> Path:
+        """The folder of one trial."""
+        return self.trials / trial
+
+    def trial_record(self, trial: str) -> Path:
+        """The record of one trial."""
+        return self.trial(trial) / "trial.json"
+
+    def trial_raw(self, trial: str) -> Path:
+        """The raw artifacts of one trial, unchanged."""
+        return self.trial(trial) / "raw"
+
+    def acceptance(self, trial: str) -> Path:
+        """Where earlier versions put a person's acceptance of a trial's end; now it is one of `reviews`."""
+        return self.trial(trial) / "accepted.json"
+
+    @property
+    def attempts(self) -> Path:
+        """Earlier attempts at trials, one folder each: they are records and decide nothing."""
+        return self.root / "attempts"
+
+    def attempt(self, trial: str, number: int) -> Path:
+        """The folder of an earlier attempt at a trial, numbered from 1."""
+        return self.attempts / f"{trial}__{number}"
+
+    def earlier_attempts(self) -> list[tuple[str, int]]:
+        """(trial, number) of every earlier attempt, sorted."""
+        if not self.attempts.is_dir():
+            return []
+        parts = (entry.name.rpartition("__") for entry in self.attempts.iterdir())
+        return sorted((trial, int(number)) for trial, _, number in parts if number.isdecimal())
+
+    def finished_trials(self) -> list[str]:
+        """Names of the trials that have a record, sorted."""
+        if not self.trials.is_dir():
+            return []
+        return sorted(
+            entry.name
+            for entry in self.trials.iterdir()
+            if not entry.name.startswith(".") and (entry / "trial.json").is_file()
+        )

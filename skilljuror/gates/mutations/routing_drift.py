@@ -1,0 +1,86 @@
+"""Drift of routing: every text still stands, and the rows that lead to it mislead."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from pathlib import PurePosixPath
+
+from skilljuror.gates.mutations.sites import Files, MutationSite, MutationTarget
+from skilljuror.knowledge.comparison.file_rows import FileRow, routes, rows_of
+from skilljuror.knowledge.generated.templates import template_of_line
+from skilljuror.models.resource_class import is_licence, is_markdown
+
+_DULL = "see this file for more details."
+_POINTER = "row-next"
+
+
+def swap_files(target: MutationTarget) -> Iterator[MutationSite]:
+    """Exchange the contents of two neighbouring supporting pages that have rows of their own."""
+    leads = routes(target.bundle)
+    rows = (row for page in set(leads.values()) for row in rows_of(target.bundle, page))
+    alone = {row.files[0] for row in rows if len(row.files) == 1}
+    pages = [path for path in target.texts if path in leads and path in alone and _is_page(path)]
+    for first, second in pairwise(pages):
+        before, after = target.bundle.files[first], target.bundle.files[second]
+        same_place = leads[first] == leads[second]
+        if same_place and before.data.split() != after.data.split():
+            files: Files = {first: after, second: before}
+            yield MutationSite(first, 0, first, second, partial(dict, files))
+
+
+def retarget_row(target: MutationTarget) -> Iterator[MutationSite]:
+    """Let a row lead to another page of its bundle: its link alone, and all that names the page."""
+    for row, others in _single_rows(target):
+        line, old = target.line(row.page, row.start), _name(row.page, row.files[0])
+        new = _name(row.page, others[0]) if others else old
+        changed = (line.replace(f"]({old})", f"]({new})"), line.replace(old, new))
+        yield from (target.edit(row.page, row.start, after) for after in changed if after != line)
+
+
+def dull_cue(target: MutationTarget) -> Iterator[MutationSite]:
+    """Let a row say of its page what could be said of any."""
+    for row, _ in _single_rows(target):
+        line = target.line(row.page, row.start)
+        end = _end_of_name(line, _name(row.page, row.files[0]))
+        if end and len(line) > end + len(_DULL):
+            yield target.edit(row.page, row.start, f"{line[:end]}: {_DULL}")
+
+
+def drop_pointer(target: MutationTarget) -> Iterator[MutationSite]:
+    """Delete the line of a root that says in which file a process goes on."""
+    for skill in target.bundle.skills:
+        for number, line in enumerate(target.texts[skill.path].lines, start=1):
+            if template_of_line(line) == _POINTER:
+                yield target.edit(skill.path, number, None)
+
+
+def _single_rows(target: MutationTarget) -> Iterator[tuple[FileRow, Sequence[str]]]:
+    """Rows of one line that lead to one page, each with the other pages that it could lead to."""
+    leads = routes(target.bundle)
+    for page in dict.fromkeys(leads.values()):
+        near = [path for path, other in leads.items() if other == page and _is_page(path)]
+        for row in rows_of(target.bundle, page):
+            alone = len(row.files) == 1 and row.start == row.end and _is_page(row.files[0])
+            line = target.line(page, row.start)
+            if alone and _name(page, row.files[0]) in line and line.lstrip()[:1] in "-*[|":
+                after = [path for path in near if path > row.files[0]]
+                yield row, [path for path in (*after, *near) if path != row.files[0]]
+
+
+def _is_page(path: str) -> bool:
+    return is_markdown(path) and not is_licence(path)
+
+
+def _name(page: str, path: str) -> str:
+    """A file as its page names it."""
+    folder = str(PurePosixPath(page).parent)
+    return path.removeprefix(f"{folder}/")
+
+
+def _end_of_name(line: str, name: str) -> int:
+    """Where the last link or name of a file ends in a row; 0 where the row tells before it."""
+    place = line.rfind(name)
+    end = place + len(name)
+    while end < len(line) and line[end] in ")`*_]":
+        end += 1
+    return end if line[:place].count(" ") <= 2 else 0

@@ -1,0 +1,1 @@
+"""Trials run by Harbor, the program, in jobs of its own."""

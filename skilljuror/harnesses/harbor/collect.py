@@ -1,0 +1,109 @@
+"""From a trial folder of Harbor to a record and its raw artifacts."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from skilljuror.errors import HarnessError, TrajectoryError
+from skilljuror.harnesses.agent_home import write_agent_record
+from skilljuror.harnesses.artifacts import copy_logs
+from skilljuror.harnesses.base import TrialJob, trial_record
+from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
+from skilljuror.harnesses.rewards import Reward, chosen_reward
+from skilljuror.models.harbor import CANCELLED, HarborResult
+from skilljuror.models.study import TrialRecord
+from skilljuror.parsers.harbor.lock import locked_skills, skill_digest, told
+from skilljuror.parsers.harbor.result import read_result, record_fields
+from skilljuror.redaction import redact, redact_files
+
+
+def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
+    """Name of the task -> folder and result of every trial of a job that ran to its end."""
+    found = {}
+    for folder in job.trial_folders:
+        try:
+            result = read_result(folder)
+        except TrajectoryError:  # it was broken off before, or while, its result was written
+            continue
+        task = Path(result.task_path or "").name
+        if task in job.trials and _ended(result):
+            found[task] = folder, result
+    return found
+
+
+def _ended(result: HarborResult) -> bool:
+    """Whether a trial came to an end of its own: a signal can leave a result with neither an exception
+    nor the verifier's word."""
+    spoke = result.exception or result.verified or result.steps
+    return bool(result.finished_at and spoke and result.exception not in CANCELLED)
+
+
+def remove_kept(job: HarborJob, kept: Collection[tuple[str, str]]) -> None:
+    """Remove what is left of attempts that are kept, as (trial, start): a run was killed in between."""
+    for task, (folder, result) in finished_trials(job).items():
+        if (job.trials[task].trial.trial, record_fields(result)["started_at"]) in kept:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def collect(
+    job: TrialJob, folder: Path, target: Path, isolation: str, skill_root: str | None
+) -> TrialRecord:
+    """Copy what a finished trial left into the empty folder `target`; its record.
+
+    Raises HarnessError where Harbor locked other Skills than those of the variant, and for an agent
+    that takes none.
+    """
+    result = read_result(folder)
+    if "does not support skills" in (result.message or ""):
+        raise HarnessError(
+            f"agent {job.agent.name!r} takes no Skills in Harbor, and condition"
+            f" {job.trial.condition!r} offers some; choose another agent"
+        )
+    _refuse_other_skills(job, folder)
+    left_out = copy_logs(folder, target)
+    write_agent_record(target / "agent.json", job.agent)
+    keys = [value for name in job.agent.keys if (value := os.environ.get(name))]
+    redact_files(target, keys)
+    reward = chosen_reward(result.rewards) if result.rewards else Reward(None)
+    said = [result.message, reward.problem, *(f"not copied: {one}" for one in left_out[:1])]
+    fields = record_fields(replace(result, reward=reward.value)) | {
+        "rewards": reward.rewards,
+        "message": "; ".join(filter(None, said)) or None,
+        "isolation": isolation,
+        "variant_digest": job.variant_digest,
+        "skill_root": skill_root if job.variant_dir else None,
+        "network": _network(job) if isolation == "bwrap" else None,
+    }
+    record = trial_record(job, **fields)
+    if record.agent_version is None:
+        record = record.model_copy(update={"agent_version": result.agent_version})
+    return TrialRecord.model_validate_json(redact(record.model_dump_json(), keys))
+
+
+def _network(job: TrialJob) -> str:
+    return "none" if job.agent.scripted else "host"
+
+
+def _refuse_other_skills(job: TrialJob, folder: Path) -> None:
+    """What Harbor locked has to be the variant, and nothing in the arm without one."""
+    locked = locked_skills(folder) or {}
+    held = {path.name: digest_of(path) for path in skill_folders(job)}
+    if locked != held:
+        raise HarnessError(
+            f"trial {job.trial.trial!r} got other Skills than those of its condition: its lock.json has"
+            f" {told(locked)}, {'variant ' + repr(job.variant) if job.variant else 'the arm'} has"
+            f" {told(held)}; build the variant again in a fresh folder"
+        )
+
+
+def digest_of(skill: Path) -> str:
+    """The digest of a skill's folder as Harbor locks it."""
+    files = (path for path in skill.rglob("*") if path.is_file())
+    return skill_digest(
+        (path.relative_to(skill).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in files
+    )

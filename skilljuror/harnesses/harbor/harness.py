@@ -1,0 +1,247 @@
+"""The Harbor harness: trials in jobs that the `harbor` program runs."""
+
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from skilljuror.errors import HarnessError, UsageError
+from skilljuror.files import data_dir, digest_tree
+from skilljuror.harnesses.agent_home import skills_root
+from skilljuror.harnesses.base import Batch, Collected, TrialJob
+from skilljuror.harnesses.environment import copy_environment
+from skilljuror.harnesses.harbor.collect import collect, finished_trials, remove_kept
+from skilljuror.harnesses.harbor.job import (
+    BWRAP,
+    OWN_AGENT,
+    HarborJob,
+    RunningJob,
+    earlier_jobs,
+    jobs_of,
+    skill_folders,
+    write_job,
+)
+from skilljuror.harnesses.harbor.program import HarborProgram, find_harbor
+from skilljuror.harnesses.harbor.tasks import prepare_task
+from skilljuror.harnesses.sandbox import bwrap_problem, host_parts
+from skilljuror.models.agent import AgentProgram
+from skilljuror.models.harbor import SCRIPTED
+from skilljuror.models.resource_class import is_root_name
+from skilljuror.models.study import AgentChoice, TrialRecord
+
+OPTIONS = ("environment", "environment_options", "program")
+OURS = ("command", "scripted")
+"""Agents that run as programs of ours; all others are Harbor's own."""
+_LOOK_SECONDS = 0.2
+"""Seconds between looks at jobs under way."""
+
+
+class HarborHarness:
+    """Drives Harbor, in bubblewrap or in any environment that Harbor knows."""
+
+    def __init__(self, options: Mapping[str, Any] | None = None) -> None:
+        given = dict(options or {})
+        for name in given:
+            if name not in OPTIONS:
+                raise UsageError(
+                    f"harness.options: unknown option {name!r}; choose one of {', '.join(OPTIONS)}",
+                    field="harness.options",
+                )
+        self.environment: str = given.get("environment", "bwrap")
+        self.environment_options: dict[str, Any] = given.get("environment_options", {})
+        self.option: str | None = given.get("program")
+
+    def prepare(self) -> str:
+        """What separates trials from this machine: bwrap, docker, … Raises HarnessError."""
+        self._program()
+        if self.environment == "bwrap":
+            problem = bwrap_problem() or _missing_programs()
+            if problem:
+                raise HarnessError(
+                    f"harness 'harbor': environment bwrap does not work here: {problem}; or let the"
+                    " study name another (harness.options.environment: docker)"
+                )
+        return self.environment
+
+    def own_agent(self, choice: AgentChoice) -> AgentProgram | None:
+        """An agent that Harbor brings; None for one of ours: scripted, command, module:attribute."""
+        if choice.name in OURS or ":" in choice.name:
+            return None
+        options = dict(choice.options)
+        keys = options.pop("keys", [])
+        if choice.effort:
+            options["reasoning_effort"] = choice.effort  # Harbor refuses it where an agent has none
+        if choice.name == "codex":
+            options["config"] = _without_bundled_skills(options.get("config", {}))
+        part = {"name": choice.name, "kwargs": options}
+        scripted = choice.name in SCRIPTED
+        return AgentProgram(
+            name=choice.name,
+            version=None,
+            files=(),
+            argv=(OWN_AGENT, json.dumps(part, sort_keys=True)),
+            model=choice.model,
+            effort=options.get("reasoning_effort"),
+            scripted=scripted,
+            usage_reason="no_model" if scripted else None,
+            keys=tuple(keys),
+        )
+
+    def run(self, job: TrialJob, target: Path) -> TrialRecord:
+        """One trial, as a job of its own; see `harnesses.base.Harness`."""
+        with tempfile.TemporaryDirectory(prefix="harbor-") as name:
+            folder = Path(name).resolve()
+            with (folder / "lock").open("wb") as lock:
+                batch = Batch((job,), folder / "jobs", folder, 1, lock.fileno())
+                for _, collected in self.run_batch(batch):
+                    return collected(target)
+        raise AssertionError("a batch is run to its end or raises")
+
+    def run_batch(self, batch: Batch) -> Iterator[tuple[TrialJob, Collected]]:
+        """Trials that ended in jobs of earlier runs first, then all others, as their jobs end.
+
+        What is handed out is removed from its job as soon as the next is asked for.
+        """
+        program = self._program()
+        kept = set()
+        for job in earlier_jobs(batch.folder, batch.jobs):
+            remove_kept(job, batch.kept)
+            for one in self._handed_out(job, program):
+                kept.add(one[0].trial.trial)
+                yield one
+        pending = [job for job in batch.jobs if job.trial.trial not in kept]
+        if pending:
+            yield from self._run_jobs(batch, pending, program)
+
+    def _run_jobs(
+        self, batch: Batch, pending: Sequence[TrialJob], program: HarborProgram
+    ) -> Iterator[tuple[TrialJob, Collected]]:
+        tasks = {job.task.name: job for job in pending}
+        folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
+        roots = self._roots(tasks, batch.scratch)
+        waiting = jobs_of(pending)
+        running: list[RunningJob] = []
+        free, ended = batch.at_once, 0
+        try:
+            while waiting or running:
+                while waiting and free >= min(len(waiting[0]), batch.at_once):
+                    trials = waiting.pop(0)
+                    _refuse_variant(trials[0])
+                    settings = {
+                        "n_concurrent_trials": min(len(trials), batch.at_once),
+                        "environment": self._environment(roots, trials),
+                    }
+                    job = write_job(batch.folder, trials, folders, settings)
+                    ours = self.environment == "bwrap"
+                    running.append(RunningJob(job, program, batch.scratch, batch.lock, ours=ours))
+                    free -= min(len(trials), batch.at_once)
+                time.sleep(_LOOK_SECONDS)
+                for one in [one for one in running if one.over]:
+                    running.remove(one)
+                    free += min(len(one.job.trials), batch.at_once)
+                    yield from self._results(one, program)
+                now = sum(one.job.ended() for one in running)
+                if now != ended:
+                    batch.heard(now)
+                    ended = now
+        finally:
+            for one in running:
+                one.ask_to_stop()
+            for one in running:
+                one.stop()
+
+    def _results(
+        self, running: RunningJob, program: HarborProgram
+    ) -> Iterator[tuple[TrialJob, Collected]]:
+        """The trials of a job that ended. Raises HarnessError when one of them has no result."""
+        done = set()
+        for one in self._handed_out(running.job, program):
+            done.add(one[0].trial.trial)
+            yield one
+        for job in running.job.trials.values():
+            if job.trial.trial not in done:
+                raise HarnessError(
+                    f"Harbor ended without a result of trial {job.trial.trial!r}: {running.last_words()}"
+                    f" (all of it in {running.job.folder}); mend it and run again"
+                )
+
+    def _handed_out(
+        self, job: HarborJob, program: HarborProgram
+    ) -> Iterator[tuple[TrialJob, Collected]]:
+        for task, (folder, _) in finished_trials(job).items():
+            trial = job.trials[task]
+            own = trial.agent.argv[0] == OWN_AGENT
+            home = trial.agent.skills and skills_root(trial.agent)
+            root = None if own else home or program.skills_root
+            yield (
+                trial,
+                partial(collect, trial, folder, isolation=self.environment, skill_root=root),
+            )
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _program(self) -> HarborProgram:
+        return find_harbor(self.option)
+
+    def _roots(self, tasks: Mapping[str, TrialJob], scratch: Path) -> dict[str, dict[str, str]]:
+        """Name of each task -> the files that its sandbox begins with, and where commands start."""
+        roots: dict[str, dict[str, str]] = {}
+        for name, job in tasks.items() if self.environment == "bwrap" else ():
+            root = Path(tempfile.mkdtemp(dir=scratch, prefix="root-"), name)
+            root.mkdir()
+            recipe = copy_environment(job.task_dir / "environment", root)
+            roots[name] = {"root": str(root), "workdir": recipe.workdir}
+        return roots
+
+    def _environment(
+        self, roots: dict[str, dict[str, str]], trials: Sequence[TrialJob]
+    ) -> dict[str, Any]:
+        """The environment's part of the file of a job, all whose trials have one agent."""
+        agent = trials[0].agent
+        options = dict(self.environment_options)
+        if self.environment != "bwrap":
+            kind = "import_path" if ":" in self.environment else "type"
+            return {kind: self.environment, "kwargs": options}
+        shown = [str(path) for path in agent.shown]
+        options["show"] = [*options.get("show", []), *shown]
+        hidden = {*(job.task_dir for job in trials), data_dir("examples")}
+        options["hide"] = sorted(str(folder) for folder in hidden)
+        options |= {"tasks": roots, "host": host_parts(), "network": not agent.scripted}
+        return {"import_path": BWRAP, "kwargs": options}
+
+
+def _without_bundled_skills(config: dict[str, Any]) -> dict[str, Any]:
+    """Codex lists Skills of its own in every arm, unless it is told not to."""
+    skills = config.get("skills", {})
+    return {**config, "skills": {"bundled": {"enabled": False}, **skills}}
+
+
+def _missing_programs() -> str | None:
+    for name in ("nsenter", "prlimit", "setpriv"):
+        if shutil.which(name) is None:
+            return f"{name} is not installed; install util-linux"
+    return None
+
+
+def _refuse_variant(job: TrialJob) -> None:
+    """Raise HarnessError for a variant that is not as it was built, and for a Skill that Harbor would not take."""
+    if job.variant_dir is None or job.variant_digest is None:
+        return
+    digest = digest_tree(job.variant_dir)
+    if digest != job.variant_digest:
+        raise HarnessError(
+            f"trial {job.trial.trial!r}: variant {job.variant!r} has digest {digest[:16]}, the build says"
+            f" {job.variant_digest[:16]}; the variant was changed after its gates: build it again in a"
+            " fresh folder"
+        )
+    taken = skill_folders(job)
+    for path in sorted(job.variant_dir.rglob("*")):
+        if is_root_name(path.name) and not any(path.is_relative_to(folder) for folder in taken):
+            raise HarnessError(
+                f"trial {job.trial.trial!r}: Harbor takes Skills that lie side by side, each with a"
+                f" SKILL.md, and {job.variant!r} has {str(path.relative_to(job.variant_dir))!r}; give"
+                " the folder right above its Skills"
+            )

@@ -1,0 +1,199 @@
+"""One job of Harbor: its file, its process, and where its trials lie."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from skilljuror.errors import HarnessError
+from skilljuror.files import write_atomic
+from skilljuror.harnesses.agent_home import skills_listing
+from skilljuror.harnesses.base import TrialJob
+from skilljuror.harnesses.harbor.program import HarborProgram
+
+INSIDE = Path(__file__).parents[1] / "inside_harbor"
+"""The modules that Harbor loads; nothing else of ours comes onto its path."""
+BWRAP = "skilljuror_sandbox:SandboxEnvironment"
+PROGRAM = "skilljuror_program:ProgramAgent"
+OWN_AGENT = "harbor-agent"
+"""First word of the command of an agent that is Harbor's own; the second is its part of a job file."""
+TRIALS = "trials.json"
+OUTPUT = "harbor.txt"
+_STOP_SECONDS = 60.0
+"""Seconds that Harbor gets to end its trials and to take its machines down."""
+_LAST_WORDS = 600
+"""Characters of what it printed that are repeated in an error."""
+_FIXED = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_COLOR": "1"}
+
+
+class HarborJob(Struct, frozen=True):
+    """Trials of one condition and block that offer one variant, each of another task."""
+
+    folder: Path
+    """Where it lies."""
+    trials: Mapping[str, TrialJob]
+    """Name of the task -> its trial."""
+
+    @property
+    def trial_folders(self) -> list[Path]:
+        """Folders of trials that Harbor made so far."""
+        found = (self.folder / "harbor").glob("*/*/config.json")
+        return sorted(config.parent for config in found)
+
+    def ended(self) -> int:
+        """How many of its trials have a result."""
+        return sum((folder / "result.json").exists() for folder in self.trial_folders)
+
+
+def jobs_of(trials: Sequence[TrialJob]) -> list[list[TrialJob]]:
+    """The trials by block, condition and variant, which share a job, in the order of the plan."""
+    groups: dict[tuple[object, ...], list[TrialJob]] = {}
+    for job in trials:
+        key = job.trial.block, job.trial.condition, job.variant_digest
+        groups.setdefault(key, []).append(job)
+    return list(groups.values())
+
+
+def write_job(
+    folder: Path, trials: Sequence[TrialJob], tasks: Mapping[str, Path], settings: dict[str, Any]
+) -> HarborJob:
+    """A new job below `folder`, ready to be started; `settings` are further fields of its file."""
+    first = trials[0]
+    stem = f"{first.trial.condition}-{first.trial.number}"
+    count = sum(1 for _ in folder.glob(f"{stem}-*"))
+    job = HarborJob(folder / f"{stem}-{count + 1}", {one.task.name: one for one in trials})
+    job.folder.mkdir(parents=True)
+    description = {
+        "job_name": job.folder.name,
+        "jobs_dir": str(job.folder / "harbor"),
+        "n_attempts": 1,
+        "quiet": True,
+        "retry": {"max_retries": 0},
+        "verifier": {"override_timeout_sec": first.choice.verifier_timeout_sec},
+        "agents": [_agent(trials)],
+        "tasks": [{"path": str(tasks[name])} for name in job.trials],
+        **settings,
+    }
+    if first.disclosed and first.agent.argv[0] == OWN_AGENT:
+        description["extra_instructions"] = [first.disclosed]
+    _write_json(job.folder / "job.json", description)
+    names = {name: one.trial.trial for name, one in job.trials.items()}
+    _write_json(job.folder / TRIALS, {"config_digest": first.config_digest, "trials": names})
+    return job
+
+
+def earlier_jobs(folder: Path, pending: Sequence[TrialJob]) -> Iterator[HarborJob]:
+    """Jobs of earlier runs of this plan, each with those of its trials that are pending still."""
+    wanted = {job.trial.trial: job for job in pending}
+    for path in sorted(folder.glob(f"*/{TRIALS}")):
+        with contextlib.suppress(ValueError):
+            said = json.loads(path.read_text(encoding="utf-8"))
+            names = {task: wanted[name] for task, name in said["trials"].items() if name in wanted}
+            if any(said["config_digest"] == job.config_digest for job in names.values()):
+                yield HarborJob(path.parent, names)
+
+
+def _agent(trials: Sequence[TrialJob]) -> dict[str, Any]:
+    """The agent's part of a job file."""
+    job = trials[0]
+    agent = job.agent
+    config: dict[str, Any] = {"model_name": agent.model} if agent.model else {}
+    if agent.argv[0] == OWN_AGENT:
+        config |= json.loads(agent.argv[1])
+    else:
+        seeds = {one.task.name: one.trial.seed for one in trials}
+        kwargs = {"program": _program(job), "seeds": seeds}
+        config |= {"import_path": PROGRAM, "kwargs": kwargs}
+    config["override_timeout_sec"] = job.choice.timeout_sec
+    config["skills"] = [str(folder) for folder in skill_folders(job)]
+    if agent.keys:
+        config["env"] = {name: f"${{{name}}}" for name in agent.keys}
+    return config
+
+
+def _program(job: TrialJob) -> dict[str, Any]:
+    """An agent of ours, as `ProgramAgent` takes it; its keys are named elsewhere."""
+    agent, listing = job.agent, ""
+    if agent.skills is None and job.variant_dir is not None:
+        listing = skills_listing(job.variant_dir, "{skills}")
+    return {
+        "name": agent.name,
+        "version": agent.version,
+        "argv": list(agent.argv),
+        "files": [str(file.absolute()) for file in agent.files],
+        "skills": agent.skills,
+        "home_files": agent.home_files,
+        "env": agent.env,
+        "logs": list(agent.logs),
+        "listing": listing,
+        "disclosed": job.disclosed,
+    }
+
+
+def skill_folders(job: TrialJob) -> list[Path]:
+    """The folders of the Skills that a trial offers."""
+    if job.variant_dir is None:
+        return []
+    return sorted(file.parent for file in job.variant_dir.glob("*/SKILL.md"))
+
+
+def _write_json(path: Path, content: object) -> None:
+    write_atomic(path, json.dumps(content, indent=1).encode())
+
+
+class RunningJob:
+    """A Harbor under way, in a process group of its own, that ends with this process.
+
+    Our sandboxes die with the Harbor that started them, so that it is killed; machines of another kind
+    it has to take down itself, so that it is asked.
+    """
+
+    def __init__(
+        self, job: HarborJob, program: HarborProgram, scratch: Path, lock: int, *, ours: bool
+    ) -> None:
+        self.job = job
+        self._last = signal.SIGKILL if ours else signal.SIGTERM
+        env = {**os.environ, **_FIXED, "PYTHONPATH": str(INSIDE), "TMPDIR": str(scratch)}
+        bound = (
+            ["setpriv", "--pdeathsig", self._last.name[3:], "--"] if shutil.which("setpriv") else []
+        )
+        words = [*bound, str(program.path), "run", "-c", str(job.folder / "job.json"), "-y"]
+        try:
+            with (job.folder / OUTPUT).open("wb") as output:
+                self.process = subprocess.Popen(
+                    words, cwd=job.folder, env=env, stdin=subprocess.DEVNULL, stdout=output,
+                    stderr=subprocess.STDOUT, start_new_session=True, pass_fds=(lock,),
+                )  # fmt: skip
+        except OSError as error:
+            raise HarnessError(f"cannot start {words[-5]!r}: {error}") from error
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended."""
+        return self.process.poll() is not None
+
+    def ask_to_stop(self) -> None:
+        """Have it end its trials and itself."""
+        if not self.over:
+            self.process.send_signal(self._last)
+
+    def stop(self) -> None:
+        """End it, who was asked before; what its trials left stays where it lies."""
+        try:
+            self.process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def last_words(self) -> str:
+        """The end of what it printed, on one line."""
+        text = (self.job.folder / OUTPUT).read_text(encoding="utf-8", errors="replace")
+        return " ".join(text.split())[-_LAST_WORDS:] or f"status {self.process.returncode}"

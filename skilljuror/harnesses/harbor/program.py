@@ -1,0 +1,69 @@
+"""The `harbor` program: where it is, and whether it is one that can be driven."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from msgspec import Struct
+
+from skilljuror.errors import HarnessError
+from skilljuror.models.harbor import SKILL_ROOTS
+
+INSTALL = "uv tool install 'harbor>=0.24,<0.26' (Python 3.12 or newer)"
+_ASK = "from importlib.metadata import version; print(version('harbor'))"
+_SECONDS = 60.0
+"""Seconds that Harbor may take to say its version; its own start takes some."""
+
+
+class HarborProgram(Struct, frozen=True):
+    """A Harbor that can be driven."""
+
+    path: Path
+    """The program."""
+    version: str
+    """Its version."""
+
+    @property
+    def skills_root(self) -> str:
+        """Where it mounts the Skills of a trial."""
+        return SKILL_ROOTS[_minor(self.version)]
+
+
+def find_harbor(option: str | None) -> HarborProgram:
+    """The program that the study names, else the one on PATH. Raises HarnessError."""
+    found = shutil.which(option or "harbor")
+    if found is None:
+        where = f"at {option!r}" if option else "on PATH"
+        raise HarnessError(
+            f"harness 'harbor': there is no program `harbor` {where}; install it: {INSTALL},"
+            " or let the study name it as harness.options.program"
+        )
+    path = Path(found).absolute()
+    version = _version(path)
+    if _minor(version) not in SKILL_ROOTS:
+        raise HarnessError(
+            f"harness 'harbor': {str(path)!r} is Harbor {version}, and this skilljuror drives"
+            f" {' and '.join(SKILL_ROOTS)}; install it: {INSTALL}"
+        )
+    return HarborProgram(path, version)
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _version(path: Path) -> str:
+    """Asked of the Python beside it, which is much faster than the program itself."""
+    python = path.resolve().with_name("python")
+    asking = os.access(python, os.X_OK)
+    ask = [str(python), "-I", "-c", _ASK] if asking else [str(path), "--version"]
+    try:
+        said = subprocess.run(
+            ask, capture_output=True, text=True, timeout=_SECONDS, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HarnessError(
+            f"harness 'harbor': {str(path)!r} does not say its version: {error}; install it: {INSTALL}"
+        ) from error
+    return (said.stdout.split() or ["unknown"])[-1]

@@ -1,0 +1,65 @@
+"""Tasks as Harbor gets them: a copy without the Skills that they bring."""
+
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.base import TrialJob
+
+_BAKED = "skills"
+
+
+def prepare_task(job: TrialJob, folder: Path) -> Path:
+    """A copy of the job's task, made anew below `folder`, that bakes no Skill in; what is taken out is
+    what the plan says of the task. Raises HarnessError for a line that cannot be taken out alone."""
+    target = folder / job.task.name
+    shutil.rmtree(target, ignore_errors=True)
+    baked = job.task_dir / "environment" / _BAKED
+
+    def without_skills(base: str, names: list[str]) -> set[str]:
+        return {name for name in names if Path(base, name) == baked}
+
+    shutil.copytree(job.task_dir, target, symlinks=True, ignore=without_skills)
+    lines = [line.removeprefix("Dockerfile: ") for line in job.task.stripped if ": " in line]
+    dockerfile = target / "environment" / "Dockerfile"
+    if dockerfile.is_file():
+        _edit(dockerfile, [line for line in lines if not line.startswith("task.toml: ")])
+    settings = target / "task.toml"
+    if "task.toml: environment.skills_dir" in lines:
+        _drop_skills_dir(settings)
+    return target
+
+
+def _edit(dockerfile: Path, baked: list[str]) -> None:
+    """Take the Skill out of COPY lines, and lines away that copy nothing else."""
+    kept = []
+    for line in dockerfile.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+        kept += [line] if line.strip() not in baked else _without_skills(line)
+    text = "\n".join(kept) + "\n"
+    dockerfile.write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def _without_skills(line: str) -> list[str]:
+    words = shlex.split(line, comments=True)
+    flags = [word for word in words[1:] if word.startswith("--")]
+    *sources, target = [word for word in words[1:] if not word.startswith("--")]
+    kept = [word for word in sources if Path(word.removeprefix("./")).parts[:1] != (_BAKED,)]
+    return [" ".join([words[0], *flags, *kept, target])] if kept else []
+
+
+def _drop_skills_dir(settings: Path) -> None:
+    text = settings.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines(keepends=True) if not _sets_skills_dir(line)]
+    settings.write_text("".join(lines), encoding="utf-8")
+    left = tomllib.loads("".join(lines)).get("environment")
+    if isinstance(left, dict) and left.get("skills_dir"):
+        raise HarnessError(
+            f"{settings.parent.name}/task.toml sets environment.skills_dir in a way that cannot be"
+            " taken out; give it a line of its own"
+        )
+
+
+def _sets_skills_dir(line: str) -> bool:
+    return line.partition("=")[0].strip() in {"skills_dir", "environment.skills_dir"}

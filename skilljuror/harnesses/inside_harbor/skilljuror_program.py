@@ -1,0 +1,115 @@
+"""An agent of Harbor that runs one program: its files and its command, with places filled in."""
+
+import re
+import shlex
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from harbor.agents.base import BaseAgent
+from harbor.agents.capabilities import AgentCapabilities
+from harbor.agents.installed.base import NonZeroAgentExitCodeError
+from harbor.environments.base import BaseEnvironment
+from harbor.models.agent.context import AgentContext
+from harbor.models.trial.paths import EnvironmentPaths
+from harbor.models.trial.result import AgentInfo
+
+FOLDER = "/agent"
+"""Where the program's files lie."""
+_PLACEHOLDER = re.compile(r"\{(agent_dir|instruction|prompt|logs|skills|seed)\}")
+
+
+class ProgramAgent(BaseAgent):
+    """Runs a program through the environment, whichever that is."""
+
+    capabilities = AgentCapabilities(skills=True)
+
+    def __init__(
+        self, *args: Any, program: dict[str, Any], seeds: dict[str, int], **kwargs: Any
+    ) -> None:
+        """`program` has the fields of skilljuror's AgentProgram, and of its prompt `listing`,
+        what it says of Skills, and `disclosed`, the sentence that it ends with; `seeds` maps folder names of tasks to seeds."""
+        self.program, self.seeds = program, seeds
+        super().__init__(*args, **kwargs)
+
+    @staticmethod
+    def name() -> str:
+        """What Harbor calls it."""
+        return "skilljuror-program"
+
+    def version(self) -> str | None:
+        """Version of the program."""
+        return self.program["version"]
+
+    def to_agent_info(self) -> AgentInfo:
+        """The program's own name."""
+        return super().to_agent_info().model_copy(update={"name": self.program["name"]})
+
+    async def setup(self, environment: BaseEnvironment) -> None:
+        """Put the program's files, its settings and the Skills where it looks for them."""
+        for file in self.program["files"]:
+            await environment.upload_file(file, f"{FOLDER}/{Path(file).name}")
+        home = await _done(environment, 'printf %s "$HOME"')
+        for name, text in self.program["home_files"].items():
+            await _write(environment, text, f"{home}/{name}")
+        self.skills = self.skills_dir or EnvironmentPaths().default_skills_dir.as_posix()
+        if self.program["skills"] is not None:
+            offered, self.skills = self.skills, self.program["skills"].replace("~", home, 1)
+            if self.skills_dir:
+                target = shlex.quote(self.skills)
+                await _done(environment, f"mkdir -p {target} && cp -R {offered}/. {target}/")
+
+    async def run(
+        self, instruction: str, environment: BaseEnvironment, context: AgentContext
+    ) -> None:
+        """Run it to its end; another status than 0 is an error that the verifier follows all the same."""
+        prompt = instruction + self.program["listing"].replace("{skills}", self.skills)
+        if self.program["disclosed"]:
+            prompt = f"{prompt.rstrip()}\n\n{self.program['disclosed']}\n"
+        await _write(environment, prompt, f"{FOLDER}/instruction.md")
+        logs = self.environment_logs_dir.as_posix()
+        values = {
+            "agent_dir": FOLDER,
+            "instruction": f"{FOLDER}/instruction.md",
+            "prompt": prompt,
+            "logs": logs,
+            "skills": self.skills,
+            "seed": str(self.seeds[environment.environment_dir.resolve().parent.name]),
+        }
+        argv = [
+            _PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in self.program["argv"]
+        ]
+        command = f"{shlex.join(argv)} >{logs}/agent-stdout.txt 2>{logs}/agent-stderr.txt"
+        try:
+            result = await environment.exec(command, env=self.program["env"])
+        finally:  # after a timeout as well
+            await environment.exec(self._keep_logs(logs))
+        if result.return_code:
+            raise NonZeroAgentExitCodeError(f"the agent ended with status {result.return_code}")
+
+    def _keep_logs(self, logs: str) -> str:
+        """Copies its own logs to those that Harbor fetches, without the dot that hides them."""
+        words = ["true"]
+        for name in self.program["logs"]:
+            inside = name.removeprefix("~/")
+            target = shlex.quote(f"{logs}/{inside.lstrip('.')}")
+            source = f'"$HOME"/{shlex.quote(inside)}'
+            words.append(
+                f"if [ -d {source} ]; then mkdir -p {target}; cp -R {source}/. {target}/; fi"
+            )
+        return "; ".join(words)
+
+
+async def _done(environment: BaseEnvironment, command: str) -> str:
+    """What a command prints that has to end well."""
+    result = await environment.exec(command)
+    if result.return_code:
+        raise RuntimeError(f"{command!r} ended with {result.return_code}: {result.stderr}")
+    return result.stdout or ""
+
+
+async def _write(environment: BaseEnvironment, text: str, path: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "file")
+        file.write_text(text, encoding="utf-8")
+        await environment.upload_file(file, path)

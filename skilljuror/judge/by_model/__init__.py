@@ -1,0 +1,1 @@
+"""Uptake as a language model sees it: asked, checked against the log, never taken at its word."""

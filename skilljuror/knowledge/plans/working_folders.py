@@ -1,0 +1,94 @@
+"""The folder that commands are run from: told where they stand, in every layout alike.
+
+A page of several skills says at the head of each skill's section from which folder to run its commands.
+A section that leaves the page takes its commands along, and so the sentence must go with it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from posixpath import dirname
+
+from skilljuror.knowledge.generated.embedded_files import embedded_files
+from skilljuror.knowledge.generated.templates import DIRECTORY, directory_path
+from skilljuror.knowledge.markdown.block_index import MarkdownIndex
+from skilljuror.knowledge.plans.render import BundleTexts, copies_of
+from skilljuror.knowledge.units.code_paths import commanded_paths
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.plan import Generated, Plan, PlannedFile
+
+
+class WorkingFolders:
+    """What a flat page says of the folder that commands are run from."""
+
+    def __init__(self, bundle: Bundle, path: str, markdown: MarkdownIndex) -> None:
+        marks: dict[int, str | None] = dict(_told(markdown))
+        self.named = {folder for folder in marks.values() if folder}
+        """Every folder that is named."""
+        if self.named:
+            marks |= {one.start: None for one in markdown.headings if one.level == 1}
+        self._starts = sorted(marks)
+        self._folders = [marks[line] for line in self._starts]
+        carried = embedded_files(markdown) if self.named else ()
+        files = {f"{dirname(path)}/{file.path}" for file in carried} | bundle.files.keys()
+        whole = {n for file in carried if file.fenced for n in range(file.start, file.end)}
+        self._commanded = {
+            line
+            for unit, place in (commanded_paths(bundle) if self.named else ())
+            if unit.file == path and place in files
+            for line in range(unit.start - 1, unit.end)
+            if line not in whole
+        }
+
+    def needed(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """(line, folder) of every command in a range of lines (0-based, half-open) that names a file of
+        the bundle and is told its folder; those in fenced files apart, which move byte for byte."""
+        for line in range(start, end):
+            place = bisect_right(self._starts, line) if line in self._commanded else 0
+            folder = self._folders[place - 1] if place else None
+            if folder is not None:
+                yield line, folder
+
+
+def _told(markdown: MarkdownIndex) -> Iterator[tuple[int, str]]:
+    """(line, folder) of every sentence of a page that names the folder to run commands from."""
+    for line in markdown.prose_lines:
+        folder = directory_path(markdown.lines[line])
+        if folder is not None:
+            yield line, folder
+
+
+def is_told(lines: Sequence[str], folder: str) -> bool:
+    """Whether one of the lines names the folder to run commands from."""
+    return any(directory_path(line) == folder for line in lines)
+
+
+def folder_problems(plan: Plan, parent: Bundle, variant: Bundle) -> Iterator[tuple[str, str]]:
+    """(page, what is wrong): commands that are not told their folder any more, or another one, and
+    folders that are told and are none of the parent's."""
+    parent_texts, variant_texts = BundleTexts(parent.files), BundleTexts(variant.files)
+    sources = {piece.source for file in plan.files for piece, _ in copies_of(file)}
+    folders = {
+        path: WorkingFolders(parent, path, parent_texts.markdown(path)) for path in sorted(sources)
+    }
+    known = {skill.directory for skill in parent.skills}
+    known = known.union(*(one.named for one in folders.values()))
+    for file in plan.files:
+        for made in file.pieces:
+            if isinstance(made, Generated) and made.template == DIRECTORY:
+                named = {made.params["path"]}
+                yield from (
+                    (file.path, f"names no skill's folder: {one!r}") for one in named - known
+                )
+        told = dict(_told(variant_texts.markdown(file.path))) if known else {}
+        for place, folder in _needed_on(file, folders):
+            if told.get(max((at for at in told if at < place), default=-1)) != folder:
+                yield file.path, f"does not say to run its commands from {folder!r}"
+
+
+def _needed_on(
+    file: PlannedFile, folders: Mapping[str, WorkingFolders]
+) -> Iterator[tuple[int, str]]:
+    """(line of the file, folder) of every command on it that the parent tells its folder."""
+    for piece, first in copies_of(file):
+        for line, folder in folders[piece.source].needed(piece.start - 1, piece.end):
+            yield first + line + 1 - piece.start, folder

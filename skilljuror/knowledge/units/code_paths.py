@@ -1,0 +1,158 @@
+"""Paths that code names, and what of a bundle they lead to.
+
+A relative path is looked up from the folders that commands are run from: that of a skill, of the
+page, of a section that names its own. A path from the root of the machine leads into the bundle
+where it passes a folder of skills, or one of a skill's name.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from posixpath import basename, dirname, join, normpath
+
+from skilljuror.knowledge.generated.templates import (
+    DIRECTORY,
+    MARKER,
+    WRITE_OUT,
+    announced_path,
+    directory_path,
+    marker_path,
+)
+from skilljuror.knowledge.markdown.inline_text import command_spans
+from skilljuror.knowledge.units.extract import cached_by_bundles, units_of
+from skilljuror.knowledge.units.normalised_text import path_suffixes
+from skilljuror.models.bundle import Bundle
+from skilljuror.models.knowledge import CONTENT_KINDS, Unit
+
+_ADDRESS = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'`<>]{1,2000}")
+_LITERAL = re.compile(
+    r"(?:~/|/|\$\{?\w{1,64}\}?/|\{\w{1,64}\}/|<[\w -]{1,64}>/)?(?:[\w@+.-]{1,255}/){0,64}"
+    r"[\w@+.-]{0,254}[\w@+-]/?"
+)
+INTERPRETED = re.compile(
+    r"(?<![\w-])(?:python3?|node|bash|sh|uv run|deno run|npx tsx|ruby|perl)\s+"
+    r"((?:[\w.-]+/)*[\w-][\w.-]*\.(?:py|js|mjs|sh|ts|rb|pl))\b"
+)
+"""A program that is given a script to run."""
+_SUFFIX = re.compile(r"\w\.[A-Za-z]\w{0,9}$")
+_NAMED_FOLDER = re.compile(r"^(?:\$\{?\w+\}?|\{\w+\}|<[\w -]+>)/")
+"""A folder that somebody else fills in, such as $SKILL_DIR."""
+
+
+@lru_cache(maxsize=1 << 15)
+def path_literals(code: str) -> tuple[str, ...]:
+    """What may be a path in a text of code: words with a slash or a suffix, addresses apart."""
+    if "/" not in code and "." not in code:
+        return ()
+    found = (match[0] for match in _LITERAL.finditer(_ADDRESS.sub(" ", code)))
+    return tuple(one for one in found if "/" in one or _SUFFIX.search(one))
+
+
+def is_absolute(literal: str) -> bool:
+    """Whether a path starts at the root of the machine or at somebody's home."""
+    return literal.startswith(("/", "~"))
+
+
+def code_of(unit: Unit) -> tuple[str, ...]:
+    """The code in a unit: a line of code, or the commands in a line of prose."""
+    if unit.kind == "code":
+        return (unit.text,)
+    text = unit.text
+    return tuple(text[start:end].strip("`") for start, end in command_spans(text))
+
+
+class BundlePaths:
+    """Every file and folder of a bundle that code can name, on disk or on a page."""
+
+    def __init__(self, bundle: Bundle, units: Sequence[Unit]) -> None:
+        files = [*bundle.files, *carried_files(units)]
+        self._places = {*files, *(folder for path in files for folder in _folders(path))}
+        self._ends = {end: place for place in sorted(self._places) for end in path_suffixes(place)}
+        self._skills = [skill.directory for skill in bundle.skills]
+        self._homes = [*self._skills, *_directories(units, self._skills)]
+        """Folders that commands are run from."""
+        self._named: dict[str, list[str]] = defaultdict(list)
+        """Name of a skill, or of such a folder -> the folders that go by it."""
+        for skill in bundle.skills:
+            self._named[skill.name].append(skill.directory)
+        for home in self._homes:
+            self._named[basename(home)].append(home)
+
+    def place(self, literal: str, page: str) -> str | None:
+        """The file or folder that a path in the code of a page leads to from a folder that is told
+        of; None for none."""
+        if is_absolute(literal):
+            known = self._below_skills(literal)
+        else:
+            path = _NAMED_FOLDER.sub("", literal)
+            known = (join(base, path) for base in (dirname(page), *self._homes, ""))
+        return next((one for one in map(normpath, known) if one in self._places), None)
+
+    def place_from_anywhere(self, literal: str) -> str | None:
+        """The file or folder that a path leads to from the right folder, whichever that is."""
+        if is_absolute(literal):
+            return self.place(literal, "")
+        return self._ends.get(normpath(_NAMED_FOLDER.sub("", literal)).lstrip("./"))
+
+    def _below_skills(self, literal: str) -> Iterator[str]:
+        """What a path from the root of the machine may be inside the bundle."""
+        parts = literal.strip("/").split("/")
+        for number, part in enumerate(parts, 1):
+            homes = ["", *self._skills] if part == "skills" else self._named.get(part, ())
+            yield from (join(home, *parts[number:]) for home in homes)
+
+
+@cached_by_bundles
+def commanded_paths(bundle: Bundle) -> tuple[tuple[Unit, str], ...]:
+    """The files and folders that commands of a bundle name, each with the unit that does; a script
+    that is given to a program may be named from any folder."""
+    units = units_of(bundle)
+    paths = BundlePaths(bundle, units)
+    found = []
+    for unit in units:
+        for literal in (one for command in _commands_of(unit) for one in path_literals(command)):
+            found.append((unit, paths.place(literal, unit.file)))
+        for match in INTERPRETED.finditer(unit.text) if unit.kind in CONTENT_KINDS else ():
+            found.append((unit, paths.place_from_anywhere(match[1])))
+    return tuple((unit, place) for unit, place in found if place is not None)
+
+
+def _commands_of(unit: Unit) -> tuple[str, ...]:
+    """The commands in a unit: one of a shell, or those in a line of prose."""
+    if unit.kind == "command":
+        return (unit.text,)
+    return code_of(unit) if unit.kind in CONTENT_KINDS - {"code"} else ()
+
+
+def carried_files(units: Iterable[Unit]) -> Iterator[str]:
+    """The paths in the bundle of the files that pages carry."""
+    return _paths_in_lines(units, MARKER, marker_path)
+
+
+def announced_files(units: Iterable[Unit]) -> Iterator[str]:
+    """Those of them that a page says to write out."""
+    return _paths_in_lines(units, WRITE_OUT, announced_path)
+
+
+def _directories(units: Iterable[Unit], skills: Sequence[str]) -> Iterator[str]:
+    """The folders that sections say to run their commands from, below that of the skill."""
+    for unit in units:
+        path = directory_path(unit.text) if unit.generated == DIRECTORY else None
+        if path:
+            above = (skill for skill in skills if unit.file.startswith(f"{skill}/"))
+            yield join(max(above, key=len, default=dirname(unit.file)), path)
+
+
+def _paths_in_lines(
+    units: Iterable[Unit], template: str, path_in: Callable[[str], str | None]
+) -> Iterator[str]:
+    for unit in units:
+        path = path_in(unit.text) if unit.generated == template else None
+        if path:
+            yield join(dirname(unit.file), path)
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := dirname(path):
+        yield path

@@ -1,0 +1,60 @@
+"""A cap in US dollars that threads and clients share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Condition
+
+from skilljuror.errors import ModelError
+
+
+class SpendingCap:
+    """Lets calls begin while there is money for them.
+
+    Each call under way is taken to cost as much as the dearest so far; until one price is known there
+    is one call at a time. So the cap is passed by what the last call costs, at most, while none is
+    dearer than all before it.
+    """
+
+    def __init__(self, dollars: float) -> None:
+        self.dollars = dollars
+        self.spent = 0.0
+        """US dollars of all answers so far."""
+        self._dearest: float | None = None
+        self._under_way = 0
+        self._changed = Condition()
+
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """For one call: waits while those under way may use up what is left. Raises ModelError when
+        nothing is."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: not self._under_way or self._used_up() or self._fits_one_more()
+            )
+            if self._used_up():
+                raise ModelError(
+                    f"the budget of ${self.dollars:g} is spent (${self.spent:.2f});"
+                    " raise it to go on: answers so far are kept"
+                )
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
+
+    def count(self, dollars: float) -> None:
+        """Add what an answer cost, or had cost when it was logged."""
+        with self._changed:
+            self.spent += dollars
+            self._dearest = max(dollars, self._dearest or 0.0)
+            self._changed.notify_all()
+
+    def _used_up(self) -> bool:
+        return self.spent >= self.dollars
+
+    def _fits_one_more(self) -> bool:
+        if self._dearest is None:
+            return False
+        return self.spent + (self._under_way + 1) * self._dearest <= self.dollars

@@ -1,0 +1,146 @@
+"""One call of a model through litellm, tried again where the way there failed and not the question."""
+
+import os
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from skilljuror.errors import ModelError
+from skilljuror.llm.answers import Message, ModelChoice, prompt
+from skilljuror.models.trajectory import Usage
+from skilljuror.redaction import SECRET_NAME, redact
+
+FIRST_WAIT = 0.5
+"""Seconds before the first further try; each later one waits twice as long."""
+LONGEST_WAIT = 60.0
+"""Seconds that no wait exceeds, whatever a server asks for."""
+TRANSIENT = {408, 409, 425, 429}
+"""HTTP statuses below 500 after which the same question may be answered."""
+USED_UP = "insufficient_quota"
+"""What a 429 says that no waiting mends: the account is empty."""
+
+
+class Reply(NamedTuple):
+    """What came back."""
+
+    text: str
+    """The answer, or the refusal in its own words."""
+    usage: Usage
+    """Tokens of the four classes; None where the server did not say."""
+    finish: str | None
+    """Why the model stopped."""
+
+
+def complete(choice: ModelChoice, messages: Sequence[Message], response_format: Any) -> Reply:
+    """The answer to one question. Raises ModelError when there is none after the last try."""
+    litellm = _litellm()
+    import openai
+
+    for tries in range(choice.transport_retries + 1):
+        try:
+            reply = _call(litellm, choice, messages, response_format)
+        except (litellm.exceptions.APIError, openai.OpenAIError) as error:
+            if tries == choice.transport_retries or not _is_transport_fault(openai, error):
+                raise _refusal(openai, choice, error, tries) from error
+            time.sleep(_wait(error, tries))
+        else:
+            return _reply(choice, reply)
+    raise AssertionError("the last try returns or raises")
+
+
+def _call(
+    litellm: Any, choice: ModelChoice, messages: Sequence[Message], response_format: Any
+) -> Any:
+    extra = {"response_format": response_format} if response_format else {}
+    return litellm.completion(
+        model=choice.model,
+        messages=_with_cache_mark(choice.model, messages),
+        api_base=choice.api_base,
+        timeout=choice.timeout_sec,
+        num_retries=0,
+        max_retries=0,
+        **choice.params,
+        **extra,
+    )
+
+
+def _with_cache_mark(model: str, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages as they are sent. Anthropic caches what ends in a mark: the system message, which
+    many questions share; other providers cache a common beginning unasked."""
+    sent: list[dict[str, Any]] = [*prompt(messages)]
+    if "claude" in model and sent[0]["role"] == "system":
+        text = {"type": "text", "text": sent[0]["content"]}
+        sent[0]["content"] = [text | {"cache_control": {"type": "ephemeral"}}]
+    return sent
+
+
+def _is_transport_fault(openai: Any, error: Exception) -> bool:
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status < 500:
+        return status in TRANSIENT and USED_UP not in str(getattr(error, "body", ""))
+    return isinstance(status, int) or isinstance(error, openai.APIConnectionError)
+
+
+def _wait(error: Exception, tries: int) -> float:
+    """Seconds until the next try: as long as the server asks for, else twice as long each time; a
+    random part keeps callers from coming back together."""
+    headers = getattr(error, "litellm_response_headers", None) or {}
+    asked = str(headers.get("retry-after", ""))
+    seconds = float(asked) if asked.replace(".", "", 1).isdigit() else 0.0
+    doubled: float = FIRST_WAIT * 2**tries * random.uniform(0.5, 1.0)
+    return min(max(seconds, doubled), LONGEST_WAIT)
+
+
+def _refusal(openai: Any, choice: ModelChoice, error: Exception, tries: int) -> ModelError:
+    key = isinstance(error, openai.AuthenticationError)
+    what = "refused the key" if key else "gave no answer"
+    tried = f" in {tries + 1} tries" if tries else ""
+    reason = " ".join(_redacted(choice, str(error)).split())
+    return ModelError(f"model {choice.model!r} {what}{tried}: {reason[:300]}")
+
+
+def _reply(choice: ModelChoice, reply: Any) -> Reply:
+    if not reply.choices:
+        return Reply("", _usage(getattr(reply, "usage", None)), None)
+    first = reply.choices[0]
+    further = getattr(first.message, "provider_specific_fields", None) or {}
+    text = first.message.content or further.get("refusal") or ""
+    return Reply(
+        _redacted(choice, text), _usage(getattr(reply, "usage", None)), first.finish_reason
+    )
+
+
+def _usage(told: Any) -> Usage:
+    """Four classes that do not overlap: litellm counts what a cache read or wrote into the prompt.
+
+    It makes zeros of what a server did not tell; no prompt has none.
+    """
+    whole = getattr(told, "prompt_tokens", None)
+    if not whole:
+        return Usage()
+    details = getattr(told, "prompt_tokens_details", None)
+    read = getattr(details, "cached_tokens", None)
+    written = getattr(told, "cache_creation_input_tokens", None)
+    plain = whole - (read or 0) - (written or 0)
+    return Usage(plain, written, read, getattr(told, "completion_tokens", None))
+
+
+def _redacted(choice: ModelChoice, text: str) -> str:
+    """What a server said, without the keys that it was sent."""
+    return redact(text, secrets_of(choice.params))
+
+
+def secrets_of(params: Mapping[str, Any]) -> Iterable[str]:
+    """The values of parameters that hold a key."""
+    return [str(value) for name, value in params.items() if SECRET_NAME.search(name)]
+
+
+def _litellm() -> Any:
+    """litellm, imported where it is called and without its look-up of prices on the network."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    import litellm
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    return litellm

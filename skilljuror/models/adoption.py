@@ -1,0 +1,41 @@
+"""The map of an adoption: which finished trials of Harbor belong to which arm of a study."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from skilljuror.models.record import Record
+from skilljuror.models.study import Contrast, TaskEntry
+
+
+class AdoptedCondition(Record):
+    """One arm, and where its trials lie."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name, used in trial names and tables."""
+    variant: str | None = Field(default=None, pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Name for what the agent got; null: no Skill was offered."""
+    trials: str = Field(min_length=1)
+    """Glob over the path of a trial's folder, job and all: "*-noskills-*"; * stands for / as well."""
+    skills: str | None = None
+    """Folder of the skill folders that were offered, relative to the map, {task} for the task's name;
+    without it the logs alone tell what a Skill holds."""
+
+
+class AdoptionMap(Record):
+    """What a person writes to adopt finished jobs."""
+
+    format_version: Literal[1] = 1
+    """Version of the map."""
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    """Short name of the study."""
+    conditions: tuple[AdoptedCondition, ...] = Field(min_length=1)
+    """The arms."""
+    contrast: Contrast | None = None
+    """Headline comparison; default: the last condition against the one before it."""
+    agent: str | None = None
+    """The agent, as Harbor names it; needed where the jobs ran several."""
+    model: str | None = None
+    """The model; needed where the jobs ran several."""
+    tasks: tuple[TaskEntry, ...] = ()
+    """Folders of tasks, relative to the map, for the attributes that RQ4 groups by."""

@@ -1,0 +1,1 @@
+"""Finished jobs of other harnesses as studies."""

@@ -1,0 +1,214 @@
+"""What people decided about a build, read and put to the gates' answers.
+
+Waivers come first: they take findings out of any verdict. Decisions then settle what is left to a
+person, the verdict `review`: a finding that stood in the source, comes from packaging or is a controlled
+repair decides nothing, a rejected one fails the variant. What a gate fails by itself no decision lets pass.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from skilljuror.files import StudyFolder, read_record, read_rows
+from skilljuror.gates.policies import worst
+from skilljuror.models.build import BuildRecord, VariantManifest
+from skilljuror.models.gate import Finding, GateResult
+from skilljuror.models.review import (
+    ADJUDICATIONS,
+    Decision,
+    DecisionState,
+    JudgedBuild,
+    Waiver,
+    WaiverState,
+    seen_in,
+)
+from skilljuror.models.rubric import ItemState
+from skilljuror.pipeline.construction.audit import waive
+from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD, REVIEWS
+from skilljuror.pipeline.construction.rubric_states import item_states, rubric_verdict
+from skilljuror.pipeline.review_rows import rows_of, standing
+
+
+class Answered(NamedTuple):
+    """One question about a build, and a standing decision on it."""
+
+    kind: Literal["finding", "rubric"]
+    """What it is about."""
+    variant: str
+    """Variant that it is about."""
+    subject: str
+    """Id of the finding, or name of the rubric's item."""
+    decision: Decision
+    """The decision: of each person the last."""
+
+
+def waivers_of(build: Path) -> list[Waiver]:
+    """The waivers that stand in a build, and those of its study that are about it, in that order; of
+    one finding the last."""
+    build = build.resolve()
+    study = _study_of(build)
+    rows = rows_of(Waiver, build / REVIEWS)
+    if study:
+        rows += [row for row in rows_of(Waiver, study.reviews) if row.build == build.name]
+    return list({row.finding: row for row in rows}.values())
+
+
+def answered(build: Path) -> list[Answered]:
+    """What people answered about a build, of its own store and of its study's: of each person and
+    question the last answer that was not taken back."""
+    build = build.resolve()
+    study = _study_of(build)
+    found = list(_about(rows_of(Decision, build / REVIEWS), None))
+    if study:
+        found += _about(rows_of(Decision, study.reviews), build.name)
+    return list({(one[:3], one.decision.by): one for one in found}.values())
+
+
+def _study_of(build: Path) -> StudyFolder | None:
+    study = StudyFolder(build.parent.parent)
+    return study if study.builds == build.parent else None
+
+
+def _about(decisions: Iterable[Decision], build: str | None) -> Iterator[Answered]:
+    """Questions about a build; `build` None stands for any name: the folder may have been moved."""
+    for decision in standing(decisions):
+        for item in (decision.item, *decision.repeats):
+            kind, _, place = item.partition(":")
+            name, _, rest = place.partition("/")
+            variant, _, subject = rest.partition("/")
+            if kind in {"finding", "rubric"} and build in {None, name}:
+                yield Answered(kind, variant, subject, decision)  # type: ignore[arg-type]
+
+
+def flagged(build: Path) -> list[tuple[GateResult, Finding]]:
+    """The findings that count in a verdict other than pass before anybody decided about them, with the
+    answers that they are of; of findings that say the same in one variant, the first."""
+    held = waivers_of(build)
+    found = [
+        (result, one)
+        for result in _waived(results_of(build), held)
+        if result.verdict != "pass"
+        for one in counting(result.findings)
+    ]
+    return list(
+        {(result.variant, one.id): (result, one) for result, one in reversed(found)}.values()
+    )[::-1]
+
+
+def counting(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Those of some findings that count: brought in by the variant, not waived, no mere information."""
+    return (one for one in findings if not (one.inherited or one.waived or one.severity == "info"))
+
+
+def reviewed(build: Path) -> JudgedBuild:
+    """A build as gates, rubric and people judge it. Raises StudyError for a record that is damaged."""
+    record, results = read_record(BuildRecord, build / RECORD), results_of(build)
+    waivers, answers = waivers_of(build), answered(build)
+    waived = _waived(results, waivers) if waivers else results
+    after = [_decided(result, answers) for result in waived] if answers else waived
+    items = item_states(build, record, after, _on_items(answers))
+    variants = tuple(
+        _after_rubric(_after_review(entry, results, after), items) for entry in record.variants
+    )
+    own = [one for result in results for one in result.findings if not one.inherited]
+    return JudgedBuild(
+        record.model_copy(update={"variants": variants}),
+        after,
+        tuple(WaiverState(one, not any(map(one.covers, own))) for one in waivers),
+        tuple(_state(one, waived, items) for one in answers),
+        items,
+    )
+
+
+def _waived(results: Sequence[GateResult], waivers: Sequence[Waiver]) -> list[GateResult]:
+    def reason_of(finding: Finding) -> str | None:
+        held = [one for one in waivers if one.covers(finding)]
+        return f"{held[-1].reason} ({held[-1].by})" if held else None
+
+    return [waive(result, reason_of) for result in results]
+
+
+def _decided(result: GateResult, answers: Sequence[Answered]) -> GateResult:
+    """An answer that is left to a person, with what people agree on: no reviewer outvotes another."""
+    if result.verdict != "review":
+        return result
+    said = {one.id: _on(answers, result.variant, one) for one in counting(result.findings)}
+
+    def reason_of(finding: Finding) -> str | None:
+        decisions = said.get(finding.id)
+        if not decisions or any(one.answer == "reject" for one in decisions):
+            return None
+        last = decisions[-1]
+        names = ", ".join(sorted({one.by for one in decisions}))
+        return f"{': '.join(filter(None, (last.answer.replace('_', ' '), last.reason)))} ({names})"
+
+    after = waive(result, reason_of)
+    if any(found and all(one.answer == "reject" for one in found) for found in said.values()):
+        return after.model_copy(update={"verdict": "fail"})
+    return after
+
+
+def _on(answers: Iterable[Answered], variant: str, finding: Finding) -> list[Decision]:
+    """The adjudications of a finding that were made of it as it is."""
+    return [
+        one.decision
+        for one in answers
+        if (one.kind, one.variant, one.subject) == ("finding", variant, finding.id)
+        and one.decision.seen == seen_in(finding)
+        and one.decision.answer in ADJUDICATIONS
+    ]
+
+
+def _on_items(answers: Iterable[Answered]) -> dict[tuple[str, str], list[Decision]]:
+    """(variant, item) -> the adjudications of that item."""
+    found: dict[tuple[str, str], list[Decision]] = {}
+    for one in answers:
+        if one.kind == "rubric" and one.decision.adjudication:
+            found.setdefault((one.variant, one.subject), []).append(one.decision)
+    return found
+
+
+def _after_rubric(entry: VariantManifest, items: Sequence[ItemState]) -> VariantManifest:
+    """A variant with the verdict that the rubric leaves it, which makes none better."""
+    said = rubric_verdict([state for state in items if state.variant == entry.variant])
+    if entry.verdict is None or said == "pass":
+        return entry
+    return entry.model_copy(update={"verdict": worst((entry.verdict, said))})
+
+
+def _state(
+    one: Answered, waived: Iterable[GateResult], items: Iterable[ItemState]
+) -> DecisionState:
+    if one.kind == "rubric":
+        about = [
+            state
+            for state in items
+            if (state.variant, state.item.id, state.seen)
+            == (one.variant, one.subject, one.decision.seen)
+        ]
+        counts = any(state.adjudication for state in about)
+        return DecisionState(one.decision, one.kind, one.variant, one.subject, not about, counts)
+    mine = [result for result in waived if result.variant == one.variant]
+    fresh = [
+        result
+        for result in mine
+        for found in result.findings
+        if found.id == one.subject and seen_in(found) == one.decision.seen
+    ]
+    counts = any(result.verdict == "review" for result in fresh)
+    return DecisionState(one.decision, one.kind, one.variant, one.subject, not fresh, counts)
+
+
+def _after_review(
+    entry: VariantManifest, before: Sequence[GateResult], after: Sequence[GateResult]
+) -> VariantManifest:
+    """A variant with the verdict that is left, where people changed what a gate says of it."""
+    mine = [result for result in after if result.variant == entry.variant]
+    if mine == [result for result in before if result.variant == entry.variant]:
+        return entry
+    return entry.model_copy(update={"verdict": worst(result.verdict for result in mine)})
+
+
+def results_of(build: Path) -> list[GateResult]:
+    """The answers of the gates as they gave them."""
+    return list(read_rows(GateResult, build / GATE_RESULTS))

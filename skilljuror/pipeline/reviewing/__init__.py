@@ -1,0 +1,1 @@
+"""People in the loop: what waits for them, and what they answer."""

@@ -1,0 +1,153 @@
+"""Labels of people in and out, and how far two of them agree."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.files import write_jsonl
+from skilljuror.models.record import Record
+from skilljuror.models.review import Answer, Decision
+from skilljuror.models.review_queue import ReviewKind
+from skilljuror.pipeline.review_rows import now
+from skilljuror.pipeline.reviewing.desk import StudyDesk
+from skilljuror.stats.agreement import Agreement, agreement
+
+MOST_TOLD = 5
+"""Lines of a file that a refusal names."""
+
+
+class Label(Record):
+    """One line of a file of labels: one answer of one person to one question."""
+
+    item: str
+    """Id of the question."""
+    answer: Answer
+    """The answer."""
+    by: str
+    """Who gave it; may be a pseudonym."""
+    reason: str = ""
+    """Why; "" where nobody said."""
+    at: str | None = None
+    """When: UTC, ISO 8601; None is the time of the import."""
+    blind: bool = False
+    """Whether what gate or judge said was withheld."""
+    seen: str | None = None
+    """Digest of what it is about, which must be what is asked today; None takes that on trust."""
+
+
+class PairAgreement(NamedTuple):
+    """How far two reviewers agree on what both answered."""
+
+    kind: ReviewKind
+    """Kind of question."""
+    first: str
+    """One reviewer."""
+    second: str
+    """The other one."""
+    agreement: Agreement
+    """Shares, kappa and AC1."""
+
+
+def export_labels(desk: StudyDesk, path: Path) -> int:
+    """Write every standing answer to a question of today, one a line; their number. Repeats are lines
+    of their own."""
+    labels = [
+        Label(
+            item=item, answer=row.answer, by=by, reason=row.reason, at=row.at, blind=row.blind,
+            seen=row.seen,
+        )
+        for (by, item), row in sorted(desk.answers().items())
+    ]  # fmt: skip
+    write_jsonl(path, labels)
+    return len(labels)
+
+
+def import_labels(desk: StudyDesk, path: Path) -> int:
+    """Take in answers that are not there yet; their number, where lines on repeats of a question are one
+    answer, and of several by one person the last. Nothing is written unless all fit.
+
+    Raises UsageError that names the lines about questions that there are not, that changed since, or
+    with an answer that is none; StudyError for a file that cannot be read.
+    """
+    labels: list[tuple[int, Label]] = []
+    problems = []
+    for number, line in _lines(path):
+        try:
+            labels.append((number, Label.model_validate_json(line)))
+        except ValidationError as error:
+            problems.append((number, _told(error)))
+    desk.look_up(label.item for _, label in labels)
+    there = desk.answers()
+    decisions: dict[tuple[str, str], Decision] = {}
+    for number, label in labels:
+        try:
+            decision = _decision(desk, label)
+        except UsageError as error:
+            problems.append((number, error.message))
+            continue
+        held = there.get((decision.by, decision.item))
+        if held is None or (held.answer, held.reason) != (decision.answer, decision.reason):
+            decisions[decision.by, decision.item] = decision
+    if problems:
+        told = [f"line {number}: {problem}" for number, problem in sorted(problems)]
+        more = f"; and {len(told) - MOST_TOLD} more" * (len(told) > MOST_TOLD)
+        raise UsageError(
+            f"{str(path)!r}: nothing was imported: {'; '.join(told[:MOST_TOLD])}{more}",
+            file=str(path),
+            field="import",
+        )
+    desk.write(decisions.values())
+    return len(decisions)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StudyError(
+            f"{str(path)!r} cannot be read: {error.strerror}", file=str(path)
+        ) from error
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            yield number, line
+
+
+def _decision(desk: StudyDesk, label: Label) -> Decision:
+    question = desk.question(label.item)
+    if label.seen not in {None, question.seen}:
+        raise UsageError(f"what {label.item!r} is about has changed since", field="seen")
+    return desk.decision(
+        question, label.by, label.answer, label.reason, blind=label.blind, at=label.at or now()
+    )
+
+
+def _told(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    field = ".".join(map(str, problem["loc"]))
+    return f"field {field!r}: {problem['msg']}" if field else problem["msg"]
+
+
+def agreements(desk: StudyDesk) -> list[PairAgreement]:
+    """The agreement of every two reviewers on each kind of question that both answered, with intervals over
+    builds and runs, whose questions are alike; questions that say the same count once."""
+    given: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for (by, item), row in desk.answers().items():
+        if desk.question(item).item.id == item:
+            given[by, item.partition(":")[0]][item] = row.answer
+    return [
+        PairAgreement(kind, one, other, _agreement(given[one, kind], given[other, kind]))
+        for kind in ("finding", "rubric", "uptake")
+        for one, other in combinations(sorted(by for by, about in given if about == kind), 2)
+        if given[one, kind].keys() & given[other, kind].keys()
+    ]
+
+
+def _agreement(one: dict[str, str], other: dict[str, str]) -> Agreement:
+    both = sorted(one.keys() & other.keys())
+    wholes = [item.rpartition("#")[0] or item.partition("/")[0] for item in both]
+    return agreement([one[item] for item in both], [other[item] for item in both], wholes)

@@ -1,0 +1,101 @@
+-- question: What did a model settle that proof could not, and what did it cost?
+-- section: RQ3
+-- grain: one row is one cascade: a judge without a model first, then a model
+-- columns: judge, events, settled_free, settled_by_model, unknown, share_free, share_by_model,
+--   share_unknown, asked, calls, insufficient_context, unverified_quote, unparsed, unparsed_share,
+--   not_asked, rechecked, rechecked_yes, rechecked_no, agreement, usd_spent, usd_per_asked,
+--   usd_saved_estimate
+-- params: judge=null
+-- read: What a judge can prove costs nothing; a model was asked about the rest. Its yes counts only
+--   where both its quotes stand in the log. The agreement says how often the model also says yes where
+--   the proof did, on a sample chosen by digest.
+-- empty: No model was asked about this study: `skilljuror judge STUDY --model NAME` does.
+-- null usd_spent: the price of the model is not known, or its server did not tell tokens
+-- column events: events with a verdict
+-- column settled_free: yes or no by the judge without a model
+-- column settled_by_model: yes or no by the model
+-- column unknown: settled by neither
+-- column asked: events that the model was asked about, the sample left out
+-- column calls: answers of the model, those that could not be used and the sample included; one that
+--   two runs share, as their logs are the same, counts for both
+-- column insufficient_context: of the asked, those that the model could not tell from the log
+-- column unverified_quote: of the asked, yes of the model that became unknown: a quote of it is not in
+--   the log
+-- column unparsed: of the asked, those without a usable answer after all retries
+-- column not_asked: unknown that a model cannot tell either: nothing was shown, or nothing followed
+-- column rechecked: yes of the first judge that the model was asked about, too
+-- column agreement: rechecked_yes / (rechecked_yes + rechecked_no)
+-- column usd_spent: cost of all answers when they were paid, US dollars, the sample included
+-- column usd_per_asked: the same without the sample, for each event asked
+-- column usd_saved_estimate: settled_free x usd_per_asked, what asking about these, too, might have cost
+WITH cascades AS (
+    SELECT
+        judge,
+        regexp_extract(judge, '^cascade/\d+ \(.*, (.*)\)$', 1) AS named,
+        count(*) AS events,
+        count(*) FILTER (WHERE label <> 'unknown' AND model IS NULL) AS settled_free,
+        count(*) FILTER (WHERE label <> 'unknown' AND model IS NOT NULL) AS settled_by_model,
+        count(*) FILTER (WHERE label = 'unknown') AS unknown,
+        count(model) AS asked,
+        count(*) FILTER (WHERE category = 'insufficient_context') AS insufficient_context,
+        count(*) FILTER (WHERE category = 'unverified_quote') AS unverified_quote,
+        count(*) FILTER (WHERE category = 'unparsed') AS unparsed,
+        count(*) FILTER (WHERE label = 'unknown' AND model IS NULL) AS not_asked
+    FROM verdicts
+    WHERE starts_with(judge, 'cascade/')
+        AND (CAST($judge AS VARCHAR) IS NULL OR judge = CAST($judge AS VARCHAR))
+    GROUP BY judge
+),
+rechecked AS (
+    SELECT
+        c.judge,
+        count(*) AS events,
+        count(*) FILTER (WHERE m.label = 'yes') AS yes,
+        count(*) FILTER (WHERE m.label = 'no') AS no
+    FROM cascades AS c
+    JOIN verdicts AS v ON v.judge = c.judge AND v.label = 'yes' AND v.model IS NULL
+    JOIN verdicts AS m ON m.event = v.event AND m.model = c.named AND starts_with(m.judge, 'model/')
+    GROUP BY c.judge
+),
+took AS (
+    SELECT
+        c.judge,
+        sum(j.calls) AS calls,
+        if(count(*) = count(j.cost_usd), sum(j.cost_usd), NULL) AS spent,
+        if(
+            count(*) = count(j.cost_usd),
+            coalesce(sum(j.cost_usd) FILTER (WHERE j.judge = c.judge), 0),
+            NULL
+        ) AS spent_on_asked
+    FROM cascades AS c
+    JOIN judge_calls AS j
+        ON j.judge = c.judge OR (j.model = c.named AND starts_with(j.judge, 'model/'))
+    GROUP BY c.judge
+)
+SELECT
+    c.judge,
+    c.events,
+    c.settled_free,
+    c.settled_by_model,
+    c.unknown,
+    c.settled_free / c.events AS share_free,
+    c.settled_by_model / c.events AS share_by_model,
+    c.unknown / c.events AS share_unknown,
+    c.asked,
+    CAST(coalesce(t.calls, 0) AS BIGINT) AS calls,
+    c.insufficient_context,
+    c.unverified_quote,
+    c.unparsed,
+    c.unparsed / nullif(c.asked, 0) AS unparsed_share,
+    c.not_asked,
+    coalesce(r.events, 0) AS rechecked,
+    coalesce(r.yes, 0) AS rechecked_yes,
+    coalesce(r.no, 0) AS rechecked_no,
+    r.yes / nullif(r.yes + r.no, 0) AS agreement,
+    if(t.calls IS NULL, 0, t.spent) AS usd_spent,
+    t.spent_on_asked / nullif(c.asked, 0) AS usd_per_asked,
+    c.settled_free * t.spent_on_asked / nullif(c.asked, 0) AS usd_saved_estimate
+FROM cascades AS c
+LEFT JOIN rechecked AS r ON r.judge = c.judge
+LEFT JOIN took AS t ON t.judge = c.judge
+ORDER BY c.judge;

@@ -1,0 +1,84 @@
+-- question: Who judged the uses, by what, and who checked that?
+-- section: RQ3
+-- grain: one row is one judge
+-- columns: judge, models, prompts, trials, events, judged, coverage, yes, no, unknown, by_proof, by_model,
+--   unparsed, unverified_quote, sampled, labelled, labelled_share, blind, reviewers, outside_sample
+-- read: A judge is an instrument. What nobody checked may be wrong each time in the same way, and no
+--   interval over tasks would show it.
+-- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
+-- null models: these judges use no model
+-- null prompts: these judges use no model
+-- null reviewers: no person has looked at any of these verdicts; `skilljuror review STUDY` asks about a sample
+-- column models: models behind its verdicts; null for a judge without one
+-- column prompts: questions that its model was asked, by digest: how many, and the first
+-- column judged: uses with a verdict of this judge
+-- column by_proof: of the judged, yes or no without a model
+-- column by_model: of the judged, yes or no by a model
+-- column unparsed: of the judged, those on which a model gave no usable answer
+-- column unverified_quote: of the judged, those of which a model's quote is not in the log: unknown, not yes
+-- column sampled: uses that were drawn for people to label
+-- column labelled: of the sampled, those that a person labelled
+-- column blind: of the labelled, those whose people did not know what the judges said
+-- column outside_sample: uses that a person labelled and that were not drawn: they correct no rate
+WITH judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
+of_judge AS (
+    SELECT
+        j.judge,
+        string_agg(DISTINCT v.model, ', ' ORDER BY v.model) AS models,
+        count(DISTINCT v.prompt_sha256) AS prompts,
+        min(v.prompt_sha256) AS prompt,
+        count(DISTINCT u.run) AS trials,
+        count(*) AS events,
+        count(v.label) AS judged,
+        count(*) FILTER (WHERE v.label = 'yes') AS yes,
+        count(*) FILTER (WHERE v.label = 'no') AS no,
+        count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
+        count(*) FILTER (WHERE v.label <> 'unknown' AND v.model IS NULL) AS by_proof,
+        count(*) FILTER (WHERE v.label <> 'unknown' AND v.model IS NOT NULL) AS by_model,
+        count(*) FILTER (WHERE v.category = 'unparsed') AS unparsed,
+        count(*) FILTER (WHERE v.category = 'unverified_quote') AS unverified_quote
+    FROM uses AS u
+    CROSS JOIN judges AS j
+    LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
+    GROUP BY j.judge
+),
+people AS (
+    SELECT l.event, bool_and(l.blind) AS blind, any_value(s.event) IS NOT NULL AS sampled
+    FROM current_labels AS l
+    JOIN uses AS u ON u.event = l.event
+    LEFT JOIN label_sample AS s ON s.event = l.event
+    GROUP BY l.event
+),
+checked AS (
+    SELECT
+        (SELECT count(*) FROM label_sample) AS sampled,
+        count(*) FILTER (WHERE sampled) AS labelled,
+        count(*) FILTER (WHERE blind AND sampled) AS blind,
+        count(*) FILTER (WHERE NOT sampled) AS outside_sample,
+        (SELECT string_agg(DISTINCT reviewer, ', ' ORDER BY reviewer) FROM current_labels) AS reviewers
+    FROM people
+)
+SELECT
+    o.judge,
+    o.models,
+    if(o.prompts = 0, NULL, o.prompts || ' (' || o.prompt[:12] || if(o.prompts > 1, ' …)', ')')) AS prompts,
+    o.trials,
+    o.events,
+    o.judged,
+    o.judged / o.events AS coverage,
+    o.yes,
+    o.no,
+    o.unknown,
+    o.by_proof,
+    o.by_model,
+    o.unparsed,
+    o.unverified_quote,
+    c.sampled,
+    c.labelled,
+    c.labelled / nullif(c.sampled, 0) AS labelled_share,
+    c.blind,
+    c.reviewers,
+    c.outside_sample
+FROM of_judge AS o
+CROSS JOIN checked AS c
+ORDER BY o.judge;

@@ -1,0 +1,116 @@
+"""How far a judge agrees with itself, and what that does to a rate."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skilljuror.stats.intervals import RESAMPLES, Interval, t_interval
+
+
+class ModalLabel(NamedTuple):
+    """What a judge that was asked several times says in sum."""
+
+    label: str
+    """The most frequent answer; unknown where two are equally frequent."""
+    share: float
+    """The share of it among the answers."""
+    entropy: float
+    """Shannon entropy of the answers in bits: 0 where all are alike, 1.58 for three equal shares."""
+
+
+def modal_label(labels: Sequence[str]) -> ModalLabel:
+    """The mode and the entropy of one or more answers to one question."""
+    counts = Counter(labels).most_common()
+    shares = [count / len(labels) for _, count in counts]
+    entropy = -math.fsum(share * math.log2(share) for share in shares)
+    tied = len(counts) > 1 and counts[0][1] == counts[1][1]
+    return ModalLabel("unknown" if tied else counts[0][0], shares[0], abs(entropy))
+
+
+class RepeatedItem(NamedTuple):
+    """One item that a judge was asked about several times."""
+
+    cluster: str
+    """Its task."""
+    labels: tuple[str, ...]
+    """yes, no or another; every answer counts the same."""
+    stands_for: int = 1
+    """Items of this task with these answers."""
+
+
+@dataclass(frozen=True)
+class RepeatedRate:
+    """A rate yes / (yes + no), or a difference of two, over all answers of a judge to each item."""
+
+    value: float | None
+    """Pooled over items, each answer weighing 1 / answers of its item; None where nothing is decided."""
+    se: float | None
+    """Standard deviation of the resamples; None for fewer than two clusters."""
+    interval: Interval | None
+    """Student's interval with clusters - 1 degrees of freedom."""
+    seed: int
+    """Seed of the resampling (numpy PCG64)."""
+    method: str = "tasks and one random repeat of each item resampled"
+    """Name of the method."""
+
+
+def repeated_rate(items: Sequence[RepeatedItem], *, seed: int = 0) -> RepeatedRate:
+    """The rate of one arm. The interval holds what another set of tasks and another run of the judge
+    would change; not what the judge gets wrong each time."""
+    return _resampled([items], seed)
+
+
+def repeated_difference(
+    control: Sequence[RepeatedItem], treatment: Sequence[RepeatedItem], *, seed: int = 0
+) -> RepeatedRate:
+    """Treatment minus control, with the same tasks resampled in both."""
+    return _resampled([control, treatment], seed)
+
+
+def _resampled(arms: Sequence[Sequence[RepeatedItem]], seed: int) -> RepeatedRate:
+    names = sorted({item.cluster for arm in arms for item in arm})
+    places = {name: place for place, name in enumerate(names)}
+    tables = [
+        (
+            np.array([places[item.cluster] for item in arm], dtype=int),
+            np.array([_share(item, "yes") for item in arm], dtype=float),
+            np.array([_share(item, "no") for item in arm], dtype=float),
+            np.array([item.stands_for for item in arm], dtype=int),
+        )
+        for arm in arms
+    ]
+    rates = [_pooled(yes @ many, no @ many) for _, yes, no, many in tables]
+    value = rates[-1] - sum(rates[:-1])
+    known = None if math.isnan(value) else value
+    if known is None or len(names) < 2:
+        return RepeatedRate(known, None, None, seed)
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(RESAMPLES):
+        copies = rng.multinomial(len(names), np.full(len(names), 1 / len(names)))
+        rates = []
+        for owner, yes, no, many in tables:
+            times = copies[owner] * many  # each copy of an item has an answer of its own
+            said_yes = rng.binomial(times, yes)
+            left = np.divide(no, 1 - yes, out=np.zeros_like(no), where=yes < 1)
+            said_no = rng.binomial(times - said_yes, np.minimum(left, 1.0))
+            rates.append(_pooled(said_yes.sum(), said_no.sum()))
+        drawn.append(rates[-1] - sum(rates[:-1]))
+    usable = np.array(drawn)[np.isfinite(drawn)]
+    if len(usable) < 2:
+        return RepeatedRate(known, None, None, seed)
+    # the bootstrap divides by the number of clusters where the sample variance has one less
+    se = float(usable.std() * math.sqrt(len(names) / (len(names) - 1)))
+    return RepeatedRate(known, se, t_interval(known, se, len(names) - 1), seed)
+
+
+def _share(item: RepeatedItem, label: str) -> float:
+    return item.labels.count(label) / len(item.labels)
+
+
+def _pooled(yes: float, no: float) -> float:
+    return float(yes / (yes + no)) if yes + no > 0 else math.nan

@@ -1,0 +1,1 @@
+"""Studies as people write them, and the plans they are frozen to."""

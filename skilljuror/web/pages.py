@@ -1,0 +1,201 @@
+"""The pages: the queue, one question, and what a form answers with."""
+
+from collections.abc import Mapping
+from hmac import compare_digest
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from skilljuror.errors import SkilljurorError, UsageError
+from skilljuror.web.passages import passages, visible
+from skilljuror.web.questions import (
+    KINDS,
+    NEED_REASON,
+    STATES,
+    Queue,
+    Reviewing,
+    choices,
+    label_of,
+    queue_of,
+)
+
+HERE = Path(__file__).parent
+MAX_FORM = 64 * 1024
+"""Bytes of a form, reason included."""
+SAID = {
+    "undone": "Taken back: answer it again, or go on.",
+    "nothing": "There is no decision of yours to take back.",
+    "done": "Everything here is decided.",
+}
+"""What a page says about the form that led to it."""
+
+
+def review_app(reviewing: Reviewing) -> Starlette:
+    """The pages of one reviewer; they trust whoever asks, so that a `Guard` must stand before them."""
+    pages = _Pages(reviewing)
+    return Starlette(
+        routes=[
+            Route("/", pages.queue),
+            Route("/next", pages.go_on),
+            Route("/item", pages.item),
+            Route("/decide", pages.decide, methods=["POST"]),
+            Route("/undo", pages.undo, methods=["POST"]),
+            Mount("/static", StaticFiles(directory=HERE / "static")),
+        ],
+        exception_handlers={HTTPException: pages.refused, SkilljurorError: pages.refused},
+    )
+
+
+def _link(path: str, **words: str) -> str:
+    """An address of ours with what is not empty."""
+    given = {name: word for name, word in words.items() if word}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def _shown(value: Any) -> Any:
+    """What a template prints: a hidden character is spelled out, but in what a form sends back, which
+    the template escapes itself (`|e`)."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _templates(reviewing: Reviewing) -> Environment:
+    templates = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+    )  # fmt: skip
+    templates.globals |= {
+        "reviewing": reviewing, "link": _link, "label_of": label_of, "kinds": KINDS,
+        "states": STATES, "passages": passages,
+    }  # fmt: skip
+    return templates
+
+
+class _Pages:
+    """What each address answers. Not threads but one loop runs it: the desk is asked one by one."""
+
+    def __init__(self, reviewing: Reviewing) -> None:
+        self._reviewing = reviewing
+        self._desk = reviewing.desk
+        self._templates = _templates(reviewing)
+
+    def _page(self, name: str, status: int = 200, **words: Any) -> Response:
+        text = self._templates.get_template(name).render(**words)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def _queue(self, words: Mapping[str, str]) -> Queue:
+        who = self._reviewing
+        return queue_of(self._desk.queue(who.reviewer, who.blind), words.get("kind", ""))
+
+    async def queue(self, request: Request) -> Response:
+        """All questions, by kind and by whether they are decided, and how far reviewers agree."""
+        words = request.query_params
+        everything = self._queue({})
+        queue = queue_of(everything.items, words.get("kind", ""))
+        state = words.get("state", "") if words.get("state") in STATES else ""
+        listed = [
+            (n, item)
+            for n, item in enumerate(queue.items, 1)
+            if state in {"", STATES[item.decided is not None]}
+        ]
+        return self._page(
+            "queue.html.j2",
+            queue=queue,
+            state=state,
+            listed=listed,
+            counts={kind: len(queue_of(everything.items, kind).items) for kind in ("", *KINDS)},
+            agreements=self._reviewing.agreements(),
+            said=SAID.get(words.get("said", ""), ""),
+        )
+
+    async def go_on(self, request: Request) -> Response:
+        """The first question without an answer, after the one that is named."""
+        queue = self._queue(request.query_params)
+        return self._next(queue, queue.place(request.query_params.get("after", "")))
+
+    def _next(self, queue: Queue, place: int | None) -> Response:
+        item = queue.next_open(-1 if place is None else place)
+        if item is None:
+            return RedirectResponse(_link("/", kind=queue.kind, said="done"), 303)
+        return RedirectResponse(_link("/item", id=item.id, kind=queue.kind), 303)
+
+    async def item(self, request: Request) -> Response:
+        """One question."""
+        words = request.query_params
+        return self._item(words, SAID.get(words.get("said", ""), ""))
+
+    def _item(
+        self, words: Mapping[str, str], said: str, wrong: str = "", status: int = 200
+    ) -> Response:
+        queue = self._queue(words)
+        place = queue.place(words.get("id", ""))
+        if place is None:
+            raise HTTPException(404, "There is no such question here.")
+        item = queue.items[place]
+        return self._page(
+            "item.html.j2",
+            status,
+            queue=queue,
+            place=place,
+            item=item,
+            machine=None if self._reviewing.blind else item.machine,
+            choices=choices(item),
+            before=queue.items[place - 1] if place else None,
+            after=queue.items[place + 1] if place + 1 < len(queue.items) else None,
+            reason=words.get("reason", ""),
+            said=said,
+            wrong=wrong,
+        )
+
+    async def decide(self, request: Request) -> Response:
+        """Record an answer, and show the next question; the one asked again where it is not taken."""
+        form = await self._form(request)
+        item, answer, reason = (form.get(name, "") for name in ("id", "answer", "reason"))
+        who = self._reviewing
+        try:
+            if answer in NEED_REASON and not reason.strip():
+                raise UsageError(f"“{label_of(answer)}” needs a reason: write why.")
+            self._desk.decide(who.reviewer, item, answer, reason.strip(), who.blind)
+        except UsageError as error:
+            return self._item(form, "", error.message, 400)
+        queue = self._queue(form)
+        return self._next(queue, queue.place(item))
+
+    async def undo(self, request: Request) -> Response:
+        """Take the last decision back, and show its question."""
+        await self._form(request)
+        item = self._desk.undo(self._reviewing.reviewer)
+        if item is None:
+            return RedirectResponse(_link("/", said="nothing"), 303)
+        return RedirectResponse(_link("/item", id=item, said="undone"), 303)
+
+    async def _form(self, request: Request) -> dict[str, str]:
+        """The fields of a form of ours."""
+        body = b""
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MAX_FORM:
+                raise HTTPException(413, "That is too long: shorten the reason.")
+        fields = parse_qs(body.decode("utf-8", "replace"))
+        form = {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}
+        if not compare_digest(form.get("token", "").encode(), self._reviewing.form_token.encode()):
+            raise HTTPException(403, "That form is of another page; open the question again.")
+        return form
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """A page that says what cannot be."""
+        if isinstance(error, HTTPException):
+            status, message = error.status_code, error.detail
+        else:
+            status, message = (400 if isinstance(error, UsageError) else 503), str(error)
+        title = HTTPStatus(status).phrase
+        return self._page("message.html.j2", status, title=title, message=message)

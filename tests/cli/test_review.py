@@ -1,0 +1,51 @@
+"""The command with which people decide without a browser."""
+
+import json
+
+import pytest
+
+from skilljuror.cli.app import run
+from tests.support.cli_process import call, complaint
+from tests.support.reviewed_builds import TWO, doubtful_build
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    place = tmp_path_factory.mktemp("review")
+    doubtful_build(place, TWO)
+    return place
+
+
+@pytest.fixture
+def asked(place, monkeypatch, capsys):
+    """What the command prints, and that it succeeds."""
+    monkeypatch.chdir(place)
+
+    def answer(*words):
+        assert run(["review", "out", *words]) == 0
+        return capsys.readouterr().out
+
+    return answer
+
+
+def test_from_the_list_to_an_answer_and_back(asked):
+    listed = json.loads(asked("--list", "--json", "--reviewer", "Ann"))
+    assert (listed["decided"], listed["total"], listed["reviewer"]) == (0, 2, "Ann")
+    item = listed["items"][0]["id"]
+    shown = asked(item, "--blind")
+    assert "»Boil 500 ml of water.«" in shown
+    assert "machine:" not in shown
+    said = asked("--decide", f"{item}=packaging_artifact", "--why", "so", "--reviewer", "Ann")
+    assert "1/2 decided by Ann" in said
+    asked("--decide", f"{item}=reject", "--why", "so", "--reviewer", "Bob")
+    told = asked("--list", "--reviewer", "Ann")
+    assert "Ann and Bob on finding: 1 questions, agreement 0.00" in told
+    assert "2 answers exported to labels.jsonl" in asked("--export", "labels.jsonl")
+    assert f"taken back: {item}" in asked("--undo", "--reviewer", "Bob")
+    assert "1 new answers imported" in asked("--import", "labels.jsonl")
+
+
+def test_bad_input_is_one_line(place):
+    complaint(call("review", "out", "--decide", "nothing=yes", cwd=place))
+    complaint(call("review", "out", "--list", "--undo", cwd=place))
+    complaint(call("review", "none", "--list", cwd=place))

@@ -1,0 +1,157 @@
+import json
+import os
+
+import pytest
+
+from skilljuror.errors import HarnessError
+from skilljuror.harnesses.harbor.collect import collect, finished_trials, remove_kept
+from skilljuror.harnesses.harbor.job import HarborJob
+from tests.support.harbor_jobs import lock_skill
+from tests.support.harbor_trials import copied_trial
+from tests.support.harness_tasks import make_job, make_task, make_variant
+from tests.support.programs import talkative
+
+TIMEOUT = {"exception_type": "AgentTimeoutError", "exception_message": "out of time\nat line 3"}
+
+
+@pytest.fixture
+def job(tmp_path):
+    return make_job(make_task(tmp_path / "tea"))
+
+
+@pytest.fixture
+def offering(tmp_path):
+    return make_job(make_task(tmp_path / "tea"), variant=make_variant(tmp_path / "variant"))
+
+
+def kept(job, trial, target):
+    target.mkdir()
+    return collect(job, trial, target, "bwrap", "/harbor/skills")
+
+
+def result(**changes):
+    return lambda given: given.update(changes)
+
+
+def rewards(**numbers):
+    return result(verifier_result={"rewards": numbers}, exception_info=None)
+
+
+def test_every_artifact_is_kept_byte_for_byte(job, tmp_path):
+    trial = copied_trial(tmp_path)
+    (trial / "verifier").mkdir(exist_ok=True)
+    (trial / "verifier" / "odd.bin").write_bytes(os.urandom(5_000))
+    (trial / "lock.json").unlink(missing_ok=True)
+    kept(job, trial, tmp_path / "raw")
+    files = sorted(path.relative_to(trial) for path in trial.rglob("*") if path.is_file())
+    assert len(files) > 2
+    assert all(
+        (tmp_path / "raw" / name).read_bytes() == (trial / name).read_bytes() for name in files
+    )
+
+
+def test_out_of_time_with_a_reward_is_both(job, tmp_path):
+    changes = result(exception_info=TIMEOUT, verifier_result={"rewards": {"reward": 1.0}})
+    record = kept(job, copied_trial(tmp_path, changes), tmp_path / "raw")
+    assert (record.status, record.reward, record.exception) == ("timeout", 1.0, "AgentTimeoutError")
+    assert (record.strict_pass, record.message) == (True, "out of time")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "reward"),
+    [
+        (rewards(reward=0.5, style=3.0), "scored", 0.5),
+        (rewards(tests=1.0), "scored", 1.0),
+        (rewards(reward=1.5), "unscored", None),
+        (rewards(a=1.0, b=0.0), "unscored", None),
+        (result(verifier_result=None, exception_info=None), "unscored", None),
+        (result(verifier_result=None, exception_info={"exception_type": "Oops"}), "error", None),
+    ],
+)
+def test_reward_and_status(job, tmp_path, change, status, reward):
+    record = kept(job, copied_trial(tmp_path, change), tmp_path / "raw")
+    assert (record.status, record.reward) == (status, reward)
+
+
+def test_the_skills_that_harbor_locked_are_those_of_the_variant(offering, tmp_path):
+    trial = copied_trial(tmp_path, rewards(reward=1.0))
+    lock_skill(trial, offering.variant_dir / "brew")
+    record = kept(offering, trial, tmp_path / "raw")
+    assert (record.variant_digest, record.skill_root) == (offering.variant_digest, "/harbor/skills")
+
+
+@pytest.mark.parametrize("what", ["another text", "another skill", "none", "no lock"])
+def test_other_skills_are_refused(offering, tmp_path, what):
+    trial = copied_trial(tmp_path, rewards(reward=1.0))
+    skill = offering.variant_dir / "brew"
+    lock_skill(trial, skill)
+    lock = json.loads((trial / "lock.json").read_text())
+    if what == "another text":
+        (skill / "SKILL.md").write_text("Steep for 5 minutes.\n", encoding="utf-8")
+    elif what == "another skill":
+        lock["skills"].append({"name": "imagegen", "digest": "sha256:" + "0" * 64})
+    elif what == "none":
+        lock["skills"] = []
+    (trial / "lock.json").write_text(json.dumps(lock))
+    if what == "no lock":
+        (trial / "lock.json").unlink()
+    with pytest.raises(HarnessError, match="got other Skills than those of its condition"):
+        kept(offering, trial, tmp_path / "raw")
+
+
+def test_a_skill_in_the_arm_without_one_is_refused(job, tmp_path):
+    trial = copied_trial(tmp_path, rewards(reward=1.0))
+    lock_skill(trial, make_variant(tmp_path / "variant") / "brew")
+    with pytest.raises(HarnessError, match="the arm has none"):
+        kept(job, trial, tmp_path / "raw")
+
+
+@pytest.mark.parametrize(
+    "end", ["cancelled", "by a signal", "no result", "half a result", "of another task"]
+)
+def test_a_trial_that_never_ended_is_none(job, tmp_path, end):
+    place = tmp_path / "job" / "harbor" / "pd-1-1"
+    place.mkdir(parents=True)
+    config = {"task": {"path": str(tmp_path / ("milk" if end == "of another task" else "tea"))}}
+    cancelled = {"exception_type": "CancelledError", "exception_message": ""}
+    more = {"verifier_result": None} if end == "by a signal" else {}
+    exception = cancelled if end == "cancelled" else None
+    change = result(config=config, exception_info=exception, **more)
+    trial = copied_trial(place, change, lambda text: text[:99] if end == "half a result" else text)
+    if end == "no result":
+        (trial / "result.json").unlink()
+    assert finished_trials(HarborJob(tmp_path / "job", {"tea": job})) == {}
+
+
+def test_a_trial_that_ended_is_found_by_its_task(job, tmp_path):
+    place = tmp_path / "job" / "harbor" / "pd-1-1"
+    place.mkdir(parents=True)
+    config = {"task": {"path": str(tmp_path / "tea")}}
+    trial = copied_trial(place, result(config=config, exception_info=TIMEOUT))
+    found = finished_trials(HarborJob(tmp_path / "job", {"tea": job}))
+    assert {task: folder for task, (folder, _) in found.items()} == {"tea": trial}
+
+
+def test_a_key_is_in_nothing_that_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEA_API_KEY", "sk-planted-key-0123456789")
+    agent = talkative({"script": "true"}, None)
+    job = make_job(make_task(tmp_path / "tea"), agent=agent)
+    trial = copied_trial(tmp_path, rewards(reward=1.0))
+    (trial / "agent" / "said.txt").write_text("my key is sk-planted-key-0123456789\n")
+    record = kept(job, trial, tmp_path / "raw")
+    assert "[redacted]" in (tmp_path / "raw" / "agent" / "said.txt").read_text()
+    assert "planted" not in record.model_dump_json()
+
+
+def test_what_is_left_of_a_kept_attempt_is_handed_out_no_second_time(job, tmp_path):
+    place = tmp_path / "job" / "harbor" / "pd-1-1"
+    place.mkdir(parents=True)
+    trial = copied_trial(
+        place, result(config={"task": {"path": str(tmp_path / "tea")}}, exception_info=None)
+    )
+    left = HarborJob(tmp_path / "job", {"tea": job})
+    record = kept(job, trial, tmp_path / "raw")
+    remove_kept(left, {(job.trial.trial, "2001-01-01T00:00:00.000+00:00")})
+    assert finished_trials(left)
+    remove_kept(left, {(job.trial.trial, record.started_at)})
+    assert finished_trials(left) == {}

@@ -1,0 +1,108 @@
+"""Runs that are stopped or killed while Harbor is at work, and gone on with."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+
+import pytest
+
+from skilljuror.files import StudyFolder, read_record
+from skilljuror.models.study import TrialRecord
+from skilljuror.pipeline.execution.run import run_study
+from tests.support.harbor_venv import HARBOR, needs_harbor
+from tests.support.harness_tasks import alive, make_task
+from tests.support.small_studies import edit_study, make_study, start, until
+
+pytestmark = [needs_harbor, pytest.mark.slow]
+
+TASKS = ("tea", "milk", "soup", "bread", "rice")
+
+
+def study_of(base, trials, seconds):
+    """A study of five tasks in two arms whose agent takes its time."""
+    study = make_study(
+        base, trials=trials, variants={"a": None, "b": "baseline"},
+        script=f"sleep {seconds}; echo done > out.txt; echo log > $2/log",
+    )  # fmt: skip
+    for task in TASKS[1:]:
+        make_task(base / task)
+    harness = {"name": "harbor", "options": {"program": str(HARBOR)}, "timeout_sec": 60}
+    tasks = [{"path": task, "skills": "brew"} for task in TASKS]
+    edit_study(study, tasks=tasks, harness=harness)
+    return study
+
+
+def results(folder):
+    """Id of every trial below a folder that Harbor ran to its end."""
+    found = {}
+    for path in folder.rglob("result.json"):
+        try:
+            result = json.loads(path.read_bytes())
+        except (ValueError, FileNotFoundError):
+            continue
+        cancelled = "CancelledError" in json.dumps(result.get("exception_info"))
+        spoke = result.get("exception_info") or result.get("verifier_result")
+        if "trial_name" in result and result["finished_at"] and spoke and not cancelled:
+            found[result["id"]] = path
+    return found
+
+
+def test_thirty_trials_killed_ten_times_are_thirty_trials(tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    study, out, moments = (
+        study_of(tmp_path, trials=3, seconds=2),
+        tmp_path / "out",
+        random.Random(7),
+    )
+    seen, plans, killed = set(), set(), 0
+    for _ in range(10):
+        process = start(study, out)
+        time.sleep(moments.uniform(3.0, 7.0))
+        killed += process.poll() is None
+        with contextlib.suppress(ProcessLookupError):  # it may have run all of them
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        until(lambda: not alive(str(out / "jobs")))
+        seen |= results(out).keys()
+        plans |= {(out / "plan.json").read_bytes()} if (out / "plan.json").exists() else set()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    summary = run_study(study, out, jobs=4)
+    assert killed >= 5
+    assert (summary.finished, summary.statuses) == (30, {"scored": 30})
+    folder = StudyFolder(out)
+    kept = {name: json.loads((folder.trial_raw(name) / "result.json").read_bytes())["id"]
+            for name in folder.finished_trials()}  # fmt: skip
+    assert len(set(kept.values())) == 30
+    assert seen <= set(kept.values()), "a trial that had ended was run again"
+    assert {(out / "plan.json").read_bytes()} == plans
+    found = [read_record(TrialRecord, folder.trial_record(name)) for name in kept]
+    assert len({(record.task, record.substrate_digest) for record in found}) == len(TASKS)
+    assert len({(record.condition, record.variant_digest) for record in found}) == 2
+    assert not alive(str(scratch))
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_takes_harbor_and_its_trials_along(tmp_path, sign):
+    study, out = study_of(tmp_path, trials=1, seconds=77.7), tmp_path / "out"
+    process = start(study, out)
+    until(lambda: len(alive("sleep 77.7")) > 1)
+    process.send_signal(sign)
+    process.communicate(timeout=60)
+    until(lambda: not alive(str(out / "jobs")) and not alive("sleep 77.7"))
+    assert not results(out)
+    assert list((out / "jobs").glob("*/harbor/*/*/config.json")), "attempts are kept"
+    assert not list((out / "trials").iterdir())
+
+
+def test_under_a_budget_block_goes_after_block(tmp_path):
+    study, out = study_of(tmp_path, trials=2, seconds=0), tmp_path / "out"
+    edit_study(study, budget={"minutes": 60})
+    summary = run_study(study, out, jobs=4)
+    assert summary.statuses == {"scored": 20}
+    assert len(list((out / "jobs").glob("*/trials.json"))) == 4

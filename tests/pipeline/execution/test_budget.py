@@ -1,0 +1,139 @@
+"""A budget stops a run between trials; raised, the run goes on under the same plan."""
+
+from datetime import date
+
+import pytest
+
+from skilljuror.files import StudyFolder
+from skilljuror.models.study import Budget, StudyConfig
+from skilljuror.pipeline.execution.attempts import set_aside
+from skilljuror.pipeline.execution.budget import Spending
+from skilljuror.pipeline.execution.run import run_study
+from skilljuror.pipeline.ingestion.trials import ingest_trials
+from skilljuror.queries.run import open_read
+from skilljuror.queries.run import run as ask
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.remarks import price_dates
+from skilljuror.studies.plan import freeze
+from skilljuror.studies.study_file import load_study
+from tests.support.harness_tasks import write_tree
+from tests.support.places import GOLDENS
+from tests.support.programs import KEY
+from tests.support.small_studies import PROGRAMS, edit_study, make_study
+
+PRICED = GOLDENS / "claude-stream"
+"""A log that says what its run cost."""
+UNPRICED = GOLDENS / "codex-rollout"
+"""One that does not."""
+
+
+def test_a_reached_budget_stops_and_a_raised_one_goes_on(tmp_path):
+    study = make_study(
+        tmp_path, trials=2, script="sleep 0.2; echo done > out.txt", budget={"minutes": 0.003}
+    )
+    out = tmp_path / "out"
+    first = run_study(study, out)
+    assert first.finished == 1
+    assert first.stopped == "budget.minutes: 0.0 of 0.003 are used"
+    assert run_study(study, out).ran == 0
+    edit_study(study, budget={"minutes": 10})
+    last = run_study(study, out)
+    assert (last.finished, last.ran, last.stopped) == (4, 3, None)
+
+
+def test_an_attempt_that_was_run_again_counts_once(tmp_path):
+    study, folder = make_study(tmp_path, trials=1), StudyFolder(tmp_path / "out")
+    run_study(study, folder.root)
+    spent = Spending(folder, Budget(minutes=1))
+    trial = folder.finished_trials()[0]
+    set_aside(folder, trial)
+    assert run_study(study, folder.root).ran == 1
+    spent.count(trial)
+    again = Spending(folder, Budget(minutes=1))
+    assert spent.minutes == pytest.approx(again.minutes)
+
+
+def test_a_budget_that_keeps_trials_from_running_again_is_said(tmp_path):
+    study, out = make_study(tmp_path, trials=1), tmp_path / "out"
+    write_tree(tmp_path / "tea", {"tests/test.sh": "#!/bin/bash\n"})
+    assert run_study(study, out).statuses == {"unscored": 2}
+    edit_study(study, budget={"minutes": 0.00001})
+    last = run_study(study, out, rerun={"unscored"})
+    assert (last.ran, last.finished) == (0, 2)
+    assert "budget.minutes" in str(last.stopped)
+
+
+def test_neither_budget_nor_retries_change_the_plan(tmp_path):
+    study = make_study(tmp_path)
+    plain = freeze(load_study(study), tmp_path)
+    edit_study(study, budget={"dollars": 3}, retries=4)
+    config = load_study(study)
+    assert (config.budget, config.retries) == (Budget(dollars=3), 4)
+    assert freeze(config, tmp_path).config_digest == plain.config_digest
+    assert "budget" not in config.planned
+    assert StudyConfig.model_validate_json(config.model_dump_json()) == config
+
+
+@pytest.fixture
+def talking(tmp_path, monkeypatch):
+    """Makes the study of an agent with a model, which leaves a copy of a log."""
+    monkeypatch.setenv(KEY, "of no worth")
+
+    def make(log, dollars):
+        script = f"cp -r {log} $2/; echo done > out.txt"
+        agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
+        budget = {"dollars": dollars}
+        return make_study(tmp_path, trials=1, agent=agent, budget=budget), tmp_path / "out"
+
+    return make
+
+
+def test_dollars_are_read_from_the_logs_of_finished_trials(talking):
+    study, out = talking(PRICED, 0.0001)
+    first = run_study(study, out)
+    assert first.finished == 1
+    assert "budget.dollars: " in str(first.stopped)
+    edit_study(study, budget={"dollars": 100})
+    assert run_study(study, out).finished == 2
+
+
+def test_an_unknown_cost_is_said_and_is_no_zero(talking):
+    summary = run_study(*talking(UNPRICED, 0.0001))
+    assert (summary.finished, summary.stopped) == (2, None)
+    (note,) = [note for note in summary.notes if note.startswith("budget.dollars")]
+    assert "what 2 attempts cost is not known (no_usage 2)" in note
+    assert "as nothing, for none is known" in note
+
+
+def test_a_scripted_policy_costs_nothing(tmp_path):
+    summary = run_study(make_study(tmp_path, trials=1, budget={"dollars": 1}), tmp_path / "out")
+    assert not [note for note in summary.notes if "budget" in note]
+
+
+def cost_of(out):
+    ingest_trials(out)
+    rows = ask(
+        StudyFolder(out).database, "SELECT DISTINCT value FROM measures WHERE metric = 'cost_usd'"
+    )
+    return [value for (value,) in rows.rows]
+
+
+def test_prices_of_the_study_go_before_the_packaged_ones(talking):
+    """They are no part of the plan: what is changed counts for the next ingest."""
+    study, out = talking(PRICED, 100)
+    run_study(study, out)
+    assert cost_of(out) == [None]
+    with open_read(StudyFolder(out).database) as reader:
+        assert price_dates(Answers(reader)) == []
+    price = {"model": "tea-1", "input": 1, "cache_write": 0, "cache_read": 0, "output": 0}
+    price |= {"as_of": date(2026, 11, 1)}
+    edit_study(study, prices=[price])
+    assert run_study(study, out).ran == 0
+    (first,) = cost_of(out)
+    assert first > 0
+    edit_study(study, prices=[price | {"input": 3}])
+    run_study(study, out)
+    assert cost_of(out) == [pytest.approx(3 * first)]
+    with open_read(StudyFolder(out).database) as reader:
+        (told,) = price_dates(Answers(reader))
+    assert told.words == "Cost is by list prices as of 2026-11-01."

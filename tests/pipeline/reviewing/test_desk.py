@@ -1,0 +1,137 @@
+"""The desk: what waits for a person comes suspicious first and collapsed, every answer is on disk."""
+
+import json
+
+import pytest
+
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.files import read_jsonl
+from skilljuror.pipeline.reviewing.desk import StudyDesk
+from tests.support.reviewed_builds import SKILL, TWO, doubtful_build
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory):
+    """A folder of three builds: two have one finding that says the same, one fails."""
+    place = tmp_path_factory.mktemp("desk")
+    doubtful_build(place, TWO, "all/one")
+    doubtful_build(place, SKILL, "all/other")
+    doubtful_build(place, SKILL.replace("Serve.", "Add no acid."), "all/sour")
+    return place / "all"
+
+
+@pytest.fixture
+def place(builds):
+    """The same without any answer."""
+    for store in builds.rglob("reviews.jsonl"):
+        store.unlink()
+    return builds
+
+
+def rows(place):
+    return {store.parent.name: list(read_jsonl(store)) for store in place.rglob("reviews.jsonl")}
+
+
+def test_what_a_decision_settles_comes_first_and_repeats_are_one_question(place):
+    items = StudyDesk(place).queue("Ann", False)
+    assert [(one.title, len(one.repeats), one.suspicion) for one in items] == [
+        ("one/baseline · brew/SKILL.md:7", 1, 0.9),
+        ("one/baseline · brew/SKILL.md:9", 0, 0.9),
+        ("sour/baseline · brew/SKILL.md:7", 0, 0.45),
+    ]
+    assert items[0].repeats[0].startswith("finding:other/baseline/doubtful.water:")
+
+
+def test_source_and_variant_stand_side_by_side_with_the_unit_marked(place):
+    source, variant = StudyDesk(place).queue("Ann", False)[0].texts
+    assert source.heading.startswith("source · brew/SKILL.md:")
+    assert variant.heading.startswith("baseline · brew/SKILL.md:")
+    for text in (source, variant):
+        ((begin, end),) = text.marks
+        assert text.text[begin:end] == "Boil 500 ml of water."
+
+
+def test_a_blind_reviewer_is_not_told_what_the_gate_said(place):
+    desk = StudyDesk(place)
+    assert "doubtful.water" in (desk.queue("Ann", False)[0].machine or "")
+    assert {one.machine for one in desk.queue("Ann", True)} == {None}
+
+
+def test_one_answer_settles_all_that_say_the_same_and_so_does_undo(place):
+    desk = StudyDesk(place)
+    first, second, _ = desk.queue("Ann", False)
+    desk.decide("Ann", first.id, "packaging_artifact", " so ", True)
+    assert [one.decided for one in desk.queue("Ann", False)] == ["packaging_artifact", None, None]
+    assert [one.decided for one in desk.queue("Bob", False)] == [None, None, None]
+    stored = rows(place)
+    assert [row["item"] for row in stored["one"] + stored["other"]] == [first.id, *first.repeats]
+    (row,) = stored["other"]
+    assert (row["reason"], row["by"], row["blind"]) == ("so", "Ann", True)
+    desk.decide("Ann", second.id, "reject", "so", False)
+    assert desk.undo("Ann") == second.id
+    assert desk.undo("Ann") == first.id
+    assert desk.undo("Ann") is None
+    assert [one.decided for one in desk.queue("Ann", False)] == [None, None, None]
+
+
+def test_undo_brings_the_answer_before_back(place):
+    desk = StudyDesk(place)
+    item = desk.queue("Ann", False)[1].id
+    desk.decide("Ann", item, "reject", "so", False)
+    desk.decide("Ann", item, "controlled_repair", "so", False)
+    desk.undo("Ann")
+    assert desk.queue("Ann", False)[1].decided == "reject"
+
+
+def test_another_desk_and_a_new_one_see_it(place):
+    desk, other = StudyDesk(place), StudyDesk(place)
+    item = other.queue("Ann", False)[1].id
+    desk.decide("Ann", item, "reject", "so", False)
+    assert other.queue("Ann", False)[1].decided == "reject"
+    assert other.reviewers() == StudyDesk(place).reviewers() == ["Ann"]
+
+
+def test_a_torn_last_line_loses_that_line_alone(place):
+    desk = StudyDesk(place)
+    item = desk.queue("Ann", False)[1].id
+    desk.decide("Ann", item, "reject", "so", False)
+    store = place / "one" / "reviews.jsonl"
+    store.write_bytes(store.read_bytes() + b'{"kind":"decision","item":"fin')
+    assert desk.queue("Ann", False)[1].decided == "reject"
+    desk.decide("Ann", item, "controlled_repair", "so", False)
+    assert desk.queue("Ann", False)[1].decided == "controlled_repair"
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "by", "said"),
+    [
+        ("finding:one/baseline/doubtful.water:0", "reject", "Ann", "did you mean 'finding:one/"),
+        (None, "yes", "Ann", "'yes' is no answer to .* choose of source_idiosyncrasy"),
+        (None, "reject", " ", "no name of a reviewer"),
+        (None, "reject", "A\x1b[2J", "no name of a reviewer"),
+        ("uptake:run#1", "yes", "Ann", "no question 'uptake:run#1'"),
+    ],
+)
+def test_what_cannot_be_recorded_is_refused(place, item, answer, by, said):
+    desk = StudyDesk(place)
+    with pytest.raises(UsageError, match=said):
+        desk.decide(by, item or desk.queue("Ann", False)[0].id, answer, "so", False)
+    assert rows(place) == {}
+
+
+def test_a_class_needs_a_reason(place):
+    desk = StudyDesk(place)
+    with pytest.raises(UsageError, match="'reject' needs a reason: --why"):
+        desk.decide("Ann", desk.queue("Ann", False)[0].id, "reject", "  ", False)
+
+
+def test_a_study_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(StudyError, match="does not exist"):
+        StudyDesk(tmp_path / "none")
+
+
+def test_a_row_that_is_none_of_ours_is_told_by_file_and_row(place):
+    store = place / "one" / "reviews.jsonl"
+    store.write_text(json.dumps({"kind": "decision", "item": 3}) + "\n")
+    with pytest.raises(StudyError, match=r"one/reviews\.jsonl': row 1"):
+        StudyDesk(place).queue("Ann", False)

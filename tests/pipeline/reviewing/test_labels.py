@@ -1,0 +1,111 @@
+"""Labels travel as lines; what does not fit is told by line, and then nothing is taken in."""
+
+import json
+import shutil
+
+import pytest
+
+from skilljuror.errors import StudyError, UsageError
+from skilljuror.files import read_jsonl
+from skilljuror.pipeline.reviewing.desk import StudyDesk
+from skilljuror.pipeline.reviewing.labels import agreements, export_labels, import_labels
+from tests.support.labelled_studies import judged_logs
+from tests.support.reviewed_builds import SKILL, doubtful_build
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    return judged_logs(tmp_path_factory.mktemp("judged") / "mine")
+
+
+@pytest.fixture
+def study(judged, tmp_path):
+    shutil.copytree(judged, tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def write(path, *rows):
+    path.write_text(
+        "".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows)
+    )
+    return path
+
+
+def items(study):
+    return [one.id for one in StudyDesk(study).queue("Ann", False)]
+
+
+def test_what_is_exported_comes_back_once(study, judged, tmp_path):
+    desk = StudyDesk(study)
+    first, second = items(study)[:2]
+    desk.decide("Ann", first, "yes", "it follows", True)
+    desk.decide("Bob", second, "no", "", False)
+    file = tmp_path / "labels.jsonl"
+    assert export_labels(desk, file) == 2
+    shutil.copytree(judged, tmp_path / "other")
+    other = StudyDesk(tmp_path / "other")
+    assert import_labels(other, file) == 2
+    assert other.answers() == desk.answers()
+    assert import_labels(other, file) == 0
+    again = tmp_path / "again.jsonl"
+    export_labels(other, again)
+    assert again.read_bytes() == file.read_bytes()
+
+
+def test_lines_on_repeats_are_one_answer(tmp_path):
+    for name in ("one", "other"):
+        doubtful_build(tmp_path, SKILL, f"all/{name}")
+    shutil.copytree(tmp_path / "all", tmp_path / "copy")
+    desk = StudyDesk(tmp_path / "all")
+    desk.decide("Ann", desk.queue("Ann", False)[0].id, "reject", "so", False)
+    assert export_labels(desk, tmp_path / "l.jsonl") == 2
+    copy = StudyDesk(tmp_path / "copy")
+    assert import_labels(copy, tmp_path / "l.jsonl") == 1
+    assert copy.answers() == desk.answers()
+    assert import_labels(copy, tmp_path / "l.jsonl") == 0
+
+
+def test_item_answer_and_name_are_enough(study, tmp_path):
+    desk, item = StudyDesk(study), items(study)[0]
+    file = write(tmp_path / "l.jsonl", {"item": item, "answer": "no", "by": "Ann"}, "")
+    assert import_labels(desk, file) == 1
+    (row,) = read_jsonl(study / "reviews.jsonl")
+    assert (row["reason"], row["blind"]) == ("", False)
+    assert row["at"]
+
+
+def test_lines_that_do_not_fit_are_told_and_nothing_is_written(study, tmp_path):
+    desk, item = StudyDesk(study), items(study)[0]
+    good = {"item": item, "answer": "no", "by": "Ann"}
+    file = write(
+        tmp_path / "l.jsonl", good, good | {"item": "uptake:none#1"}, good | {"answer": "maybe"},
+        good | {"answer": "reject"}, good | {"seen": "0"}, "{torn", good | {"label": 1},
+    )  # fmt: skip
+    with pytest.raises(UsageError) as told:
+        import_labels(desk, file)
+    for words in (
+        "nothing was imported: line 2: no question 'uptake:none#1'",
+        "line 3: field 'answer'",
+        "line 4: 'reject' is no answer",
+        "line 5: what",
+        "line 6: Invalid JSON",
+        "; and 1 more",
+    ):
+        assert words in told.value.message
+    assert not (study / "reviews.jsonl").exists()
+    with pytest.raises(StudyError, match="cannot be read"):
+        import_labels(desk, tmp_path / "none.jsonl")
+
+
+def test_two_reviewers_agree_on_what_both_answered(study):
+    desk = StudyDesk(study)
+    names = items(study)
+    assert agreements(desk) == []
+    for number, item in enumerate(names):
+        desk.decide("Ann", item, "yes" if number else "no", "", False)
+    for item in names[:3]:
+        desk.decide("Bob", item, "yes", "", False)
+    (pair,) = agreements(desk)
+    assert (pair.kind, pair.first, pair.second) == ("uptake", "Ann", "Bob")
+    assert pair.agreement.items == 3
+    assert pair.agreement.observed == pytest.approx(2 / 3)

@@ -1,0 +1,151 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skilljuror.errors import StudyError
+from skilljuror.models.study import Condition, Contrast, StudyConfig, TaskEntry
+from skilljuror.studies.plan import changed_fields, freeze
+from skilljuror.studies.study_file import load_study
+from skilljuror.studies.tasks import changed_substrate
+from tests.support.harness_tasks import SKILL, make_task, write_tree
+from tests.support.places import ROOT
+from tests.support.tea_study import STUDY, edit, plan_of
+
+
+def test_a_study_file_becomes_a_plan(base):
+    plan = plan_of(base)
+    assert [task.name for task in plan.tasks] == ["kettle"]
+    assert plan.tasks[0].skills == "brew"
+    assert len(plan.trials) == 4
+    assert plan.config.seed == 3
+
+
+def test_a_plan_of_format_1_knows_no_settings(base):
+    config = load_study(base / "study.yaml")
+    before = freeze(config, base, 1)
+    assert "settings_digest" not in before.tasks[0].model_dump()
+    assert before.tasks[0].substrate_digest.count("-") == 2
+    toml = base / "kettle" / "task.toml"
+    toml.write_text(toml.read_text() + "# more\n")
+    assert freeze(config, base, 1).config_digest == before.config_digest
+    assert changed_substrate(before.tasks[0], base / "kettle") == []
+
+
+def test_changed_fields_are_named(base):
+    before = plan_of(base)
+    edit(base, "trials_per_cell: 2", "trials_per_cell: 3\nharness: {timeout_sec: 9}")
+    after = plan_of(base)
+    assert changed_fields(before, after) == ["harness.timeout_sec", "trials_per_cell"]
+    assert changed_fields(before, before) == []
+
+
+def test_the_plan_does_not_depend_on_the_place(base, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    make_task(other / "kettle")
+    write_tree(other, {"study.yaml": STUDY, "brew/SKILL.md": SKILL})
+    assert plan_of(other).model_dump() == plan_of(base).model_dump()
+
+
+def test_a_trial_name_that_is_too_long_is_refused(base):
+    edit(base, "name: no_skill", "name: " + "a" * 220)
+    edit(base, "contrast: {treatment: baseline, control: no_skill}\n", "")
+    with pytest.raises(StudyError, match="more than 200"):
+        plan_of(base)
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory):
+    base = tmp_path_factory.mktemp("tasks")
+    for name in ("a", "b", "c"):
+        make_task(base / name)
+    return base
+
+
+def many(tasks, seed, arms, trials):
+    entries = tuple(TaskEntry(path=name) for name in ("a", "b", "c"))
+    conditions = tuple(Condition(name=f"arm{number}") for number in range(arms))
+    config = StudyConfig(
+        name="s", seed=seed, trials_per_cell=trials, tasks=entries, conditions=conditions
+    )
+    return freeze(config, tasks)
+
+
+sizes = st.tuples(st.integers(), st.integers(1, 4), st.integers(1, 6))
+
+
+@given(sizes)
+def test_every_block_holds_every_cell_once(tasks, size):
+    seed, arms, trials = size
+    plan = many(tasks, seed, arms, trials)
+    assert [trial.order for trial in plan.trials] == list(range(3 * arms * trials))
+    assert [trial.block for trial in plan.trials] == sorted(trial.block for trial in plan.trials)
+    cells = Counter((trial.block, trial.task, trial.condition) for trial in plan.trials)
+    assert set(cells.values()) == {1}
+    assert len(cells) == 3 * arms * trials
+    assert all(trial.number == trial.block + 1 for trial in plan.trials)
+    assert len({trial.trial for trial in plan.trials}) == len(plan.trials)
+
+
+@given(sizes)
+def test_seeds_are_shared_by_conditions_and_by_nothing_else(tasks, size):
+    plan = many(tasks, *size)
+    seeds = {(trial.task, trial.number): trial.seed for trial in plan.trials}
+    assert all(trial.seed == seeds[trial.task, trial.number] for trial in plan.trials)
+    assert len(set(seeds.values())) == len(seeds)
+    assert all(0 <= seed < 2**31 for seed in seeds.values())
+
+
+@given(sizes)
+def test_a_plan_is_the_same_every_time(tasks, size):
+    assert many(tasks, *size) == many(tasks, *size)
+
+
+def test_order_and_seeds_stay_as_they_are_across_versions(tasks):
+    plan = many(tasks, 7, 2, 1)
+    order = [f"{trial.task}{trial.condition[-1]}" for trial in plan.trials]
+    assert order == ["b0", "a1", "c1", "a0", "b1", "c0"]
+    assert {trial.seed for trial in plan.trials if trial.task == "a"} == {1493542731}
+
+
+def test_the_shuffle_is_fair(tasks):
+    """Over 300 blocks each of 2 arms goes first about half the time: 150 +- 5 sd."""
+    plan = many(tasks, 1, 2, 300)
+    first: dict[tuple[int, str], str] = {}
+    for trial in plan.trials:
+        first.setdefault((trial.block, trial.task), trial.condition)
+    for task in ("a", "b", "c"):
+        wins = sum(first[block, task] == "arm0" for block in range(300))
+        assert abs(wins - 150) < 44
+
+
+def test_the_default_contrast_is_left_open(base):
+    edit(base, "contrast: {treatment: baseline, control: no_skill}\n", "")
+    assert plan_of(base).config.contrast is None
+    assert Contrast(treatment="a", control="b") == Contrast(treatment="a", control="b")
+
+
+def test_packaged_study_can_be_frozen():
+    examples = ROOT / "examples"
+    plan = freeze(load_study(examples / "study.yaml"), examples)
+    assert len(plan.trials) == len(plan.tasks) * 3 * 5
+
+
+@pytest.mark.parametrize(
+    ("version", "digest"),
+    [
+        (1, "cae0e9f5e1e47cfa1c1a8a61121a6a7d557caf8796e0b515c9d7dff1ed972bb3"),
+        (2, "262a16df9b49036fdef8990682b271a1bb423bb7e9276a12041595f4c3403dec"),
+    ],
+)
+def test_a_plan_that_was_frozen_before_a_field_came_has_the_same_digest(base, version, digest):
+    """Digests as skilljuror 0.1 froze them: a study that has begun resumes under no other."""
+    assert freeze(load_study(base / "study.yaml"), base, version).config_digest == digest
+
+
+def test_what_the_study_lets_vary_may_differ(base):
+    edit(base, "variant: baseline\n", "model: large\n    disclosure: named\n")
+    edit(base, "seed: 3", "seed: 3\nvary: [model, disclosure]")
+    config = plan_of(base).config
+    assert [config.settings(arm)["model"] for arm in config.conditions] == [None, "large"]
