@@ -133,18 +133,19 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "pipeline": {
         "workers": set(),
         "review_rows": set(),
-        "construction": {"review_rows", "workers"},
+        "model_calls": set(),
+        "construction": {"model_calls", "review_rows", "workers"},
         "execution": {"construction", "ingestion", "review_rows", "workers"},  # what a trial cost stands in its log
         "ingestion": {"construction", "review_rows", "workers"},
         "adoption": set(),
         "init_study": {"construction"},  # Skills in a git revision are found as a run finds them
         "lookup": {"ingestion", "workers"},
         "judging": {"ingestion", "lookup", "workers"},
-        "judging_by_model": {"ingestion", "judging", "lookup", "workers"},
-        "judging_repeats": {"judging", "judging_by_model", "workers"},
+        "judging_repeats": set(),
+        "judging_by_model": {"ingestion", "judging", "judging_repeats", "lookup", "model_calls", "workers"},
         "judging_sample": {"lookup"},
         "reviewing": {"construction", "judging_sample", "lookup", "review_rows"},
-        "task_attributes": {"workers"},
+        "task_attributes": {"model_calls", "workers"},
         "doctor": set(),
         "demo": {"execution", "ingestion", "judging", "lookup", "workers"},
     },

@@ -66,7 +66,7 @@ def rubric(
 
 
 def _sort_tasks(place: Path, study_file: Path, client: Any, threads: int, json: bool) -> None:
-    from skilljuror.pipeline.construction.rubric_audit import MOST_UNPARSED
+    from skilljuror.pipeline.model_calls import MOST_UNPARSED
     from skilljuror.pipeline.task_attributes import judge_tasks
 
     with progress(json) as listener:

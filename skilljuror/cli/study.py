@@ -322,17 +322,14 @@ def _judge_by_model(
     from msgspec import structs
 
     from skilljuror.pipeline.judging_by_model import judge_with_model
-    from skilljuror.pipeline.judging_repeats import ask_again, check_probes
+    from skilljuror.pipeline.judging_repeats import check_probes
 
     check_probes(options.probes)
     for other in panel:
         choice = structs.replace(options.choice, model=other)
-        one = structs.replace(options, choice=choice)
+        one = structs.replace(options, choice=choice, repeat=1, probes=())
         judge_with_model(study, one, judge, again=again, jobs=jobs, progress=listener)
-    done = judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
-    if options.repeat == 1 and not options.probes:
-        return done
-    return ask_again(study, options, done, judge, jobs=jobs, progress=listener)
+    return judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
 
 
 def _print_judged(study: Path, summary: Any, cascade: Any) -> None:

@@ -1,26 +1,25 @@
 """The cascade: a judge without a model settles what it can prove, and a model is asked about the rest."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from skilljuror.attribution.attribute import attribute
 from skilljuror.errors import ModelError, TrajectoryError, UsageError
-from skilljuror.files import StudyFolder, digest_json, read_record, sha256
+from skilljuror.files import StudyFolder, digest_json, sha256
 from skilljuror.judge import JUDGES
 from skilljuror.judge.base import Judge
 from skilljuror.judge.by_model.asking import ModelJudgement, ask_about, calls_of, verdict_of
 from skilljuror.judge.by_model.excerpts import RunExcerpt, excerpt_of
 from skilljuror.judge.by_model.questions import Question, questions_of
 from skilljuror.llm import ModelChoice, ModelClient, SpendingCap, in_flight
-from skilljuror.models.measure import Price, Verdict
-from skilljuror.models.study import StudyPlan
+from skilljuror.models.measure import Verdict
 from skilljuror.pipeline.ingestion.logs import LoggedRun, logged_runs
 from skilljuror.pipeline.ingestion.quotes import keeps_quotes
 from skilljuror.pipeline.judging import (
@@ -33,23 +32,25 @@ from skilljuror.pipeline.judging import (
     load_run,
     summary_of,
 )
+from skilljuror.pipeline.judging_repeats import (
+    Asking,
+    askings_of,
+    check_probes,
+    modal_judgement,
+    repeated_verdicts,
+)
 from skilljuror.pipeline.lookup import database_of
+from skilljuror.pipeline.model_calls import MOST_UNPARSED, THREADS, study_prices
 from skilljuror.pipeline.workers import Listener, Progress, silent, worker_pool
-from skilljuror.prices import with_packaged
 from skilljuror.queries.run import run
 from skilljuror.registry import resolve
 from skilljuror.store import open_write
 from skilljuror.store.writer import Store
 
-Said = TypeVar("Said")
 UNDECIDED = frozenset({"not_seen_again", "nothing_distinctive", "also_elsewhere"})
 """Categories of an unknown whose content was shown and after which the agent went on: a reader may tell."""
-MOST_UNPARSED = 0.02
-"""Share of the asked events without a usable answer above which a judging must not pass for one."""
 CHECK_YES = 0.1
 """Share of the first judge's yes that the model is asked about, too."""
-THREADS = 16
-"""Calls in flight."""
 
 _KINDS = "SELECT trial, event, label, category FROM verdicts WHERE judge = $judge ORDER BY event"
 
@@ -66,9 +67,9 @@ class ModelOptions(Struct, frozen=True):
     threads: int = THREADS
     """Calls in flight."""
     repeat: int = 1
-    """How often `ask_again` asks in all."""
+    """How often it is asked the same in all; the mode of its answers counts."""
     probes: tuple[str, ...] = ()
-    """Other ways in which it asks once more: order, length."""
+    """Other ways in which it is asked once more, without a say in the verdict: order, length."""
 
 
 class CascadeSummary(Struct, frozen=True):
@@ -87,7 +88,7 @@ class CascadeSummary(Struct, frozen=True):
     problem: str | None = None
     """Why the result must not pass: too many answers that could not be used."""
     stability: tuple[dict[str, Any], ...] = ()
-    """Rows of the question `judge_stability` about it, where the model was asked again."""
+    """Rows of the question `judge_stability` about it, where the model was asked more than once."""
 
 
 class CascadeJob(Struct, frozen=True):
@@ -127,12 +128,17 @@ class PreparedRun:
 class AnsweredRun:
     """One run with what the model said."""
 
-    asked: ModelJudgement | None = None
-    """About what was undecided."""
+    askings: tuple[Asking, ...] = ()
+    """About what was undecided, in every way of asking; the plain question first."""
     checked: ModelJudgement | None = None
     """About the sample of yes."""
     problem: str | None = None
     """Why its log could not be read again."""
+
+    @property
+    def asked(self) -> ModelJudgement | None:
+        """What all askings come to; None where nothing was undecided."""
+        return modal_judgement(self.askings) if self.askings else None
 
 
 def judge_with_model(
@@ -148,21 +154,22 @@ def judge_with_model(
 
     Verdicts are stored as they come, and every answer is in the study's log of calls before: a
     judging that was broken off goes on and pays nothing twice. Raises ModelError where the model cannot
-    be reached or paid, with what was judged until then kept; UsageError for a study that keeps no texts.
+    be reached or paid, with what was judged until then kept; UsageError for a study that keeps no texts
+    and for an unknown probe.
     """
+    check_probes(options.probes)
     _refuse_without_texts(study)
-    folder = StudyFolder(study)
-    client = ModelClient(options.choice, folder.calls, options.budget_usd, prices_of(folder))
+    calls = StudyFolder(study).calls
+    client = ModelClient(options.choice, calls, options.budget_usd, study_prices(study))
     first = judge_study(study, judge, again=again, jobs=jobs, progress=progress)
-    cascade = Cascade(study, judge, client, options.check_yes)
+    cascade = Cascade(study, judge, client, options)
     left_out = {name for name, _ in first.unread}
     open_jobs, rest = cascade.jobs(again, left_out)
     with open_write(cascade.database, wait=WAIT_SECONDS) as store:
         cascade.put(store, [(job, AnsweredRun()) for job in rest])
     done = 0
     unread = list(first.unread)
-    ask = partial(answer_run, client)
-    for batch in batches(answered(open_jobs, ask, options.threads, jobs)):
+    for batch in batches(answered(client, options, open_jobs, jobs)):
         read = [(job, said) for job, said in batch if said.problem is None]
         with open_write(cascade.database, wait=WAIT_SECONDS) as store:
             cascade.put(store, read)
@@ -173,15 +180,13 @@ def judge_with_model(
 
 
 def answered(
-    work: list[CascadeJob],
-    ask: Callable[[tuple[CascadeJob, PreparedRun]], Said],
-    threads: int,
-    jobs: int,
-) -> Iterator[tuple[CascadeJob, Said]]:
+    client: ModelClient, options: ModelOptions, work: list[CascadeJob], jobs: int
+) -> Iterator[tuple[CascadeJob, AnsweredRun]]:
     """Runs as they are answered: read again in worker processes, asked about in threads of this one."""
+    ask = partial(answer_run, client, options)
     with worker_pool(jobs) as pool:
         prepared = pool.map_unordered(prepare_run, work)
-        for (job, _), said in in_flight(prepared, ask, threads):
+        for (job, _), said in in_flight(prepared, ask, options.threads):
             yield job, said
 
 
@@ -193,22 +198,16 @@ def _refuse_without_texts(study: Path) -> None:
         )
 
 
-def prices_of(folder: StudyFolder) -> tuple[Price, ...]:
-    """The packaged list, with the study's own prices where it has any."""
-    own = read_record(StudyPlan, folder.plan_file).config.prices if folder.planned else ()
-    return with_packaged(own)
-
-
 class Cascade:
     """Which runs are judged, under which names, and how what is said of them becomes rows."""
 
-    def __init__(self, study: Path, judge: str, client: ModelClient, check_yes: float) -> None:
+    def __init__(self, study: Path, judge: str, client: ModelClient, options: ModelOptions) -> None:
         kind = resolve(JUDGES, judge, "judge", Judge)
         self.study = study
         self.database = database_of(study)
         self.judge = judge
         self.client = client
-        self.check_yes = check_yes
+        self.check_yes = options.check_yes
         self.first = kind.name
         self.model = client.choice.model
         self.name = f"cascade/1 ({self.first}, {self.model})"
@@ -219,7 +218,7 @@ class Cascade:
         self.logged: dict[str, LoggedRun] = (
             {} if StudyFolder(study).planned else logged_runs(self.database, names)
         )
-        how = [client.choice.key([]), check_yes]
+        how = [options.choice.key([]), options.check_yes, options.repeat, options.probes]
         self.inputs = {
             name: digest_json([digest, how])
             for name, digest in inputs_of(kind, judge, self.logged.values()).items()
@@ -270,7 +269,12 @@ class Cascade:
             ]
             store.put_judged(self.name, {name: self.inputs.get(name) for name in names}, verdicts)
             store.put_judged(self.checker, dict.fromkeys(names), checked)
-            store.put_repeated(self.name, names, ())  # of answers that no longer stand
+            again = [
+                row
+                for job, one in said
+                for row in repeated_verdicts(job.run.name, self.name, self.model, one.askings)
+            ]
+            store.put_repeated(self.name, names, again)
             for judge, by_name in ((self.name, answers), (self.checker, checks)):
                 took = [
                     calls_of(name, judge, self.model, one) for name, one in by_name.items() if one
@@ -288,6 +292,7 @@ class Cascade:
         """What is stored now."""
         with open_write(self.database) as store:
             said = Counter(store.verdict_counts(self.name, self.names))
+        stability = run(self.database, "judge_stability").records()
         rows = run(self.database, "cascade", judge=self.name).records() if said else []
         shares = rows[0] if rows else {}
         return CascadeSummary(
@@ -297,6 +302,7 @@ class Cascade:
             shares=shares,
             paid_usd=self.client.spent_usd if self.client.price else None,
             problem=_problem(shares),
+            stability=tuple(row for row in stability if row["judge"] == self.name),
         )
 
 
@@ -305,8 +311,8 @@ def _problem(shares: dict[str, Any]) -> str | None:
         return None
     return (
         f"no usable answer on {shares['unparsed']} of {shares['asked']} events asked, more than"
-        f" {MOST_UNPARSED:.0%}: the rates say little; see what the model answered in calls.jsonl, then"
-        " take another model, or --again with more retries"
+        f" {MOST_UNPARSED:.0%}: the rates say little; see what the model answered in calls.jsonl, and"
+        " take another model"
     )
 
 
@@ -329,21 +335,25 @@ def prepare_run(job: CascadeJob) -> PreparedRun:
         if not events:
             return None
         excerpt = excerpt_of(trajectory, attribution.events, attribution.manifest, events)
-        return Asked(excerpt, tuple(questions_of(excerpt)))
+        questions = tuple(questions_of(excerpt))
+        return Asked(excerpt, questions) if questions else None
 
     return PreparedRun(asked(job.asked), asked(job.checked))
 
 
-def answer_run(client: ModelClient, item: tuple[CascadeJob, PreparedRun]) -> AnsweredRun:
+def answer_run(
+    client: ModelClient, options: ModelOptions, item: tuple[CascadeJob, PreparedRun]
+) -> AnsweredRun:
     """Ask about one run; in a thread."""
-    job, run = item
+    job, prepared = item
+    asked, checked = prepared.asked, prepared.checked
     try:
-        return AnsweredRun(_answers(client, run.asked), _answers(client, run.checked), run.problem)
+        return AnsweredRun(
+            askings_of(client, asked.excerpt, asked.questions, options.repeat, options.probes)
+            if asked
+            else (),
+            ask_about(client, checked.excerpt, checked.questions) if checked else None,
+            prepared.problem,
+        )
     except ModelError as error:
         raise ModelError(f"{error.message} (asked about {job.run.name})") from error
-
-
-def _answers(client: ModelClient, asked: Asked | None) -> ModelJudgement | None:
-    if asked is None or not asked.questions:
-        return None
-    return ask_about(client, asked.excerpt, asked.questions)

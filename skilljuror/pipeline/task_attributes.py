@@ -25,6 +25,7 @@ from skilljuror.llm import Message, ModelClient, as_data, in_flight
 from skilljuror.llm.answers import prompt
 from skilljuror.models.study import PlannedTask, StudyPlan
 from skilljuror.models.task_attribute import AttributeRubric, JudgedAttribute
+from skilljuror.pipeline.model_calls import THREADS
 from skilljuror.pipeline.workers import Progress
 from skilljuror.store import open_write
 from skilljuror.studies.tasks import task_digests
@@ -70,7 +71,7 @@ def judge_tasks(
     study: Path,
     study_file: Path,
     client: ModelClient,
-    threads: int = 16,
+    threads: int = THREADS,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> list[JudgedAttribute]:
     """Ask the model for the attributes of every task of a study that nobody has told; all that is known.

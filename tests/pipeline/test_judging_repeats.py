@@ -14,7 +14,7 @@ from skilljuror.judge.tracing import TracingJudge
 from skilljuror.llm import ModelChoice
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.judging_by_model import ModelOptions, judge_with_model
-from skilljuror.pipeline.judging_repeats import ask_again, check_probes
+from skilljuror.pipeline.judging_repeats import check_probes
 from skilljuror.queries.run import run
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, answer, environment, reader, verdict, write_logs
@@ -63,11 +63,6 @@ def options(address, **more):
     return ModelOptions(ModelChoice(MODEL, address, {"api_key": "dummy"}, 20), threads=4, **more)
 
 
-def judge(study, asked):
-    done = judge_with_model(study, asked)
-    return done if asked.repeat == 1 and not asked.probes else ask_again(study, asked, done)
-
-
 def labels(study):
     sql = "SELECT label, model FROM verdicts WHERE judge = $judge ORDER BY event"
     return run(study / "study.duckdb", sql, judge=CASCADE).rows
@@ -75,11 +70,11 @@ def labels(study):
 
 def test_the_verdict_is_the_mode_and_what_wavers_is_told(study):
     with model_server(Wavering()) as (address, requests):
-        once = judge(study, options(address))
+        once = judge_with_model(study, options(address))
         assert labels(study) == [("yes", MODEL)] * EVENTS
-        thrice = judge(study, options(address, repeat=3))
+        thrice = judge_with_model(study, options(address, repeat=3))
         assert len(requests) == 3 * EVENTS, "the first answers came from the log"
-        again = judge(study, options(address, repeat=3))
+        again = judge_with_model(study, options(address, repeat=3))
         assert len(requests) == 3 * EVENTS, "nothing is asked a second time"
     assert labels(study) == [("no", MODEL)] * EVENTS, "yes, no, no"
     (row,) = thrice.stability
@@ -99,7 +94,7 @@ def test_the_verdict_is_the_mode_and_what_wavers_is_told(study):
 
 def test_a_tie_is_unknown(study):
     with model_server(Wavering()) as (address, _):
-        judge(study, options(address, repeat=2))
+        judge_with_model(study, options(address, repeat=2))
     assert labels(study) == [("unknown", MODEL)] * EVENTS
     (note,) = set(
         run(study / "study.duckdb", "SELECT note FROM verdicts WHERE model = $m", m=MODEL).rows
@@ -109,7 +104,7 @@ def test_a_tie_is_unknown(study):
 
 def test_a_probe_changes_no_verdict_and_tells_what_flips(study):
     with model_server(Wavering(padding="no")) as (address, _):
-        made = judge(study, options(address, probes=("order", "length")))
+        made = judge_with_model(study, options(address, probes=("order", "length")))
     assert labels(study) == [("yes", MODEL)] * EVENTS
     found = {row["probe"]: (row["events"], row["changed"]) for row in made.stability}
     assert found == {"length": (EVENTS, EVENTS)}, "one access has no other order"
@@ -117,8 +112,8 @@ def test_a_probe_changes_no_verdict_and_tells_what_flips(study):
 
 def test_a_judging_anew_forgets_the_repeats_of_what_no_longer_stands(study):
     with model_server(Wavering()) as (address, _):
-        judge(study, options(address, repeat=3))
-        judge_with_model(study, options(address), again=True)
+        judge_with_model(study, options(address, repeat=3))
+        judge_with_model(study, options(address))
     assert labels(study) == [("yes", MODEL)] * EVENTS
     assert run(study / "study.duckdb", "judge_stability").rows == []
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import StudyError
-from skilljuror.files import StudyFolder, append_jsonl, read_record
+from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
 from skilljuror.gates.rubric.items import load_rubric
 from skilljuror.gates.rubric.prompt import (
@@ -20,18 +20,14 @@ from skilljuror.llm import Message, ModelChoice, ModelClient, in_flight
 from skilljuror.models.build import BuildRecord, VariantManifest
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.rubric import ItemState, RubricItem, RubricVerdict, UnknownReason
-from skilljuror.models.study import StudyPlan
 from skilljuror.pipeline.construction.build import load_build
 from skilljuror.pipeline.construction.build_folder import RUBRIC, VARIANTS
 from skilljuror.pipeline.construction.kept_source import kept_source
 from skilljuror.pipeline.construction.reviews import reviewed
 from skilljuror.pipeline.construction.rubric_states import is_about, rubric_verdicts
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
+from skilljuror.pipeline.model_calls import MOST_UNPARSED, THREADS, study_prices
 from skilljuror.pipeline.workers import Progress
-from skilljuror.prices import with_packaged
-
-MOST_UNPARSED = 0.02
-"""Share of answers of no usable form above which a run is not to be trusted."""
 
 
 class BuildItem(NamedTuple):
@@ -101,16 +97,14 @@ def client_for(
 ) -> ModelClient:
     """A client that logs beside the builds, by the prices of their study. Raises UsageError for a budget
     where the model's price is not known."""
-    folder = StudyFolder(place)
-    own = read_record(StudyPlan, folder.plan_file).config.prices if folder.planned else ()
     choice = ModelChoice(model, api_base)
-    return ModelClient(choice, calls_beside(place), budget_usd, with_packaged(own))
+    return ModelClient(choice, calls_beside(place), budget_usd, study_prices(place))
 
 
 def judge_builds(
     place: Path,
     client: ModelClient,
-    threads: int = 16,
+    threads: int = THREADS,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> RubricSummary:
     """Ask the model for every item at a place that it has not answered about these very texts.
