@@ -8,7 +8,7 @@ STAMP := .venv/.installed
 # Folders of real Skills for `make layout`, outside the project.
 DIRS ?=
 
-.PHONY: help demo harbor test check slow live bench layout labels ablate docs notebooks reports clean
+.PHONY: help demo harbor test check slow live oracle bench layout labels ablate docs notebooks reports clean
 
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -37,7 +37,7 @@ test: $(STAMP) check harbor ## all checks and the fast tests
 	$(BIN)/pytest -q -n 2
 
 slow: $(STAMP) harbor ## the slow tiers
-	$(BIN)/pytest -q -n 2 -m slow
+	$(BIN)/pytest -q -n 2 -m "slow and not live"
 
 # Real agents, at versions that were tried: "latest" depends on the version of node.
 .live/.installed: $(STAMP) Makefile
@@ -51,6 +51,14 @@ slow: $(STAMP) harbor ## the slow tiers
 
 live: $(STAMP) harbor .live/.installed ## real agents (1 GB, once) in studies, against a scripted model on this machine
 	$(BIN)/pytest -m live -rA --no-header
+
+# Large libraries that one formula is held against; last, for they bring their own versions of others.
+.venv/.oracle: $(STAMP)
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install -q --python $(BIN)/python -e '.[oracle]'
+	@touch $@
+
+oracle: .venv/.oracle ## our prediction-powered inference against the libraries of others
+	$(BIN)/pytest -q -rs tests/stats/test_prediction_powered.py
 
 bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a model is asked, against its own speed
 	@$(BIN)/python -m compileall -q skilljuror benchmarks

@@ -1,0 +1,198 @@
+"""Answers about outcomes worked out by hand on the small fabricated study (tests/support/fabricated_studies.py)."""
+
+from typing import Any
+
+import pytest
+
+from skilljuror.models.review import Acceptance
+from skilljuror.queries.run import run
+from skilljuror.reports.answers import Answers
+from skilljuror.reports.headline import headline
+from skilljuror.store import open_read, open_write
+from tests.support import fabricated_records as fake
+from tests.support.fabricated_studies import ALPHA, rows
+
+
+def test_outcomes_divide_by_the_planned_frame(study):
+    """0.9999 is no pass; the unscored and the missing trial count in the denominator."""
+    columns = ("condition", "planned", "settled", "strict_passes", "strict_rate", "broad_passes")
+    assert rows(study, "outcomes", *columns) == [
+        ("no-skill", 4, 4, 1, 0.25, 2),
+        ("baseline", 4, 3, 2, 0.5, 3),
+        ("pd", 4, 3, 3, 0.75, 3),
+    ]
+
+
+def test_mean_reward_is_a_mean_over_tasks_with_missing_as_nothing(study):
+    """no-skill: alpha (0+1)/2, beta (0.5+0)/2; pd: alpha 1, beta (1+0)/2."""
+    means = dict(rows(study, "outcomes", "condition", "mean_reward"))
+    assert means["no-skill"] == pytest.approx((0.5 + 0.25) / 2)
+    assert means["pd"] == pytest.approx((1.0 + 0.5) / 2)
+
+
+def test_a_pass_given_runtime_needs_both(study):
+    """pd: three passes, one of them after an exception; two clean trials."""
+    columns = ("runtime_successes", "strict_and_runtime", "strict_given_runtime")
+    assert rows(study, "outcomes", *columns)[2] == (2, 2, 1.0)
+
+
+def test_coverage_names_every_end(study):
+    columns = ("scored", "timeout", "unscored", "error", "missing", "coverage", "readable")
+    assert rows(study, "coverage", *columns) == [
+        (3, 1, 0, 0, 0, 1.0, 3),
+        (3, 0, 1, 0, 0, 0.75, 4),
+        (3, 0, 0, 0, 1, 0.75, 3),
+    ]
+
+
+def test_attempts_and_accepted_trials_are_counted(tmp_path):
+    """alpha/baseline was run twice and accepted without a reward; alpha/pd waits to be run again."""
+    path = tmp_path / "study.duckdb"
+    first: dict[str, Any] = {"reward": None, "status": "error", "exception": "OSError"}
+    with open_write(path) as store:
+        store.put_plan(fake.plan([ALPHA], ("baseline", "pd")))
+        store.put_trials([fake.trial(ALPHA, "baseline", reward=None, status="unscored")])
+        attempts = [(1, fake.trial(ALPHA, arm, **first)) for arm in ("baseline", "pd")]
+        name, at = fake.name_of(ALPHA, "baseline"), "2026-01-02T03:04:05+00:00"
+        accepted = Acceptance(trial=name, reason="no test", by="Ann", at=at)
+        store.put_attempts(attempts, [accepted])
+    counts = ("attempts", "rerun", "accepted", "settled", "missing")
+    assert rows(path, "coverage", *counts) == [(2, 1, 1, 1, 0), (1, 0, 0, 0, 1)]
+    columns = ("trial", "attempt", "last", "status", "exception", "accepted_by", "reason")
+    assert rows(path, "attempts", *columns) == [
+        (name, 1, False, "error", "OSError", None, None),
+        (name, 2, True, "unscored", None, "Ann", "no test"),
+        (fake.name_of(ALPHA, "pd"), 1, False, "error", "OSError", None, None),
+    ]
+    with open_write(path) as store:
+        store.put_trials([fake.trial(ALPHA, "pd")])
+    with open_read(path) as reader:
+        told = headline(Answers(reader))
+    assert told.quotable
+    assert ("Accepted as final", "baseline 1, pd 0") in told.facts
+    assert ("Trials run more than once", "baseline 1, pd 1") in told.facts
+
+
+def test_efficiency_views(study):
+    """baseline: 1+2+1+2 minutes over four trials and two passes, both of one minute."""
+    columns = ("condition", "resource", "attempt", "success", "yield", "yield_reason")
+    found = {row[:2]: row[2:] for row in rows(study, "efficiency", *columns)}
+    assert found["baseline", "time"] == (1.5, 1.0, 3.0, None)
+    assert found["pd", "time"] == (
+        pytest.approx(4 / 3),
+        pytest.approx(4 / 3),
+        None,
+        "missing in 1 of 4",
+    )
+    assert found["baseline", "cost"] == (None, None, None, "no_price")
+
+
+def test_a_condition_without_a_pass_has_no_yield(tmp_path):
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a"], ("baseline", "pd")))
+        store.put_trials([fake.trial("a", name, reward=0.0) for name in ("baseline", "pd")])
+        fake.put(store, [fake.unread("a__pd__1", {"agent_minutes": 3.0})])
+    columns = ("condition", "resource", "attempt", "success_reason", "yield", "yield_reason")
+    found = {row[:2]: row[2:] for row in rows(path, "efficiency", *columns)}
+    assert found["pd", "time"] == (3.0, "zero_passes", None, "zero_passes")
+
+
+def test_task_deltas_compare_counts(study):
+    columns = ("task", "treatment_passes", "control_passes", "delta_rate", "result")
+    assert rows(study, "task_deltas", *columns) == [
+        ("alpha", 2, 1, 0.5, "win"),
+        ("beta", 1, 1, 0.0, "tie"),
+    ]
+
+
+def test_any_two_conditions_may_be_contrasted(study):
+    found = rows(
+        study, "task_deltas", "task", "delta_passes", "result",
+        treatment="no-skill", control="pd",
+    )  # fmt: skip
+    assert found == [("alpha", -1, "loss"), ("beta", -1, "loss")]
+
+
+def test_win_tie_loss_names_the_tasks(study):
+    assert rows(study, "win_tie_loss", "wins", "ties", "losses", "won", "lost") == [
+        (1, 1, 0, "alpha", None)
+    ]
+
+
+def unequal_arms(folder, control, treatment):
+    """A study whose arms planned unequal numbers of trials: task -> rewards."""
+    path = folder / "study.duckdb"
+    arms = {"baseline": control, "pd": treatment}
+    whole = fake.plan(list(control), ("baseline", "pd"), trials=6)
+    planned = tuple(
+        trial for trial in whole.trials if trial.number <= len(arms[trial.condition][trial.task])
+    )
+    with open_write(path) as store:
+        store.put_plan(whole.model_copy(update={"trials": planned}))
+        store.put_trials([
+            fake.trial(trial.task, trial.condition, trial.number, reward=reward)
+            for trial in planned
+            for reward in [arms[trial.condition][trial.task][trial.number - 1]]
+        ])
+    return path
+
+
+def test_unequal_arms_are_compared_as_exact_fractions(tmp_path):
+    """a: 1/3 against 2/6, b: 1/2 against 2/3, c: 1/1 against 5/6."""
+    control = {"a": [1, 0, 0], "b": [1, 0], "c": [1]}
+    treatment = {"a": [1, 1, 0, 0, 0, 0], "b": [1, 1, 0], "c": [1, 1, 1, 1, 1, 0]}
+    path = unequal_arms(tmp_path, control, treatment)
+    columns = ("wins", "ties", "losses", "won", "lost")
+    assert rows(path, "win_tie_loss", *columns) == [(1, 1, 1, "b", "c")]
+    swapped = rows(path, "win_tie_loss", *columns, treatment="baseline", control="pd")
+    assert swapped == [(1, 1, 1, "c", "b")]
+
+
+def test_pass_at_k_is_a_mean_over_tasks_of_enough_trials(tmp_path):
+    """Two of three trials: a has 1 - 1/3, b always; c has one trial and is left out."""
+    arm = {"a": [1, 0, 0], "b": [1, 1, 0], "c": [0]}
+    path = unequal_arms(tmp_path, arm, arm)
+    columns = ("condition", "k", "tasks", "short_tasks", "pass_at_k")
+    assert rows(path, "pass_at_k", *columns, k="2")[0] == (
+        "baseline", 2, 2, 1, pytest.approx((2 / 3 + 1) / 2),
+    )  # fmt: skip
+
+
+def test_gain_and_its_price_are_those_of_means_over_tasks(tmp_path):
+    """Strict 0.25 and 0.75; tokens 100 and 150 on the one task that has them in both arms."""
+    path = unequal_arms(tmp_path, {"a": [0, 0], "b": [1, 0]}, {"a": [1, 1], "b": [1, 0.5]})
+    totals = {"a__baseline__1": 100.0, "a__pd__1": 140.0, "a__pd__2": 160.0, "b__pd__1": 999.0}
+    with open_write(path) as store:
+        fake.put(store, [fake.unread(name, {"total_tokens": n}) for name, n in totals.items()])
+    (found,) = run(path, "gain").records()
+    assert found["strict_gain"] == pytest.approx((0.75 - 0.25) / 0.75)
+    assert found["reward_gain"] == pytest.approx((0.875 - 0.25) / 0.75)
+    assert (found["token_tasks"], found["tokens_treatment"]) == (1, 150.0)
+    assert (found["token_overhead"], found["cost_efficiency"]) == (0.5, 1.0)
+    assert found["quadrant"] == "better, dearer"
+
+
+def test_sensitivity_counts_by_other_rules(study):
+    """Beta has one unsettled trial in each arm; alpha has none."""
+    columns = ("rule", "tasks", "treatment_passes", "treatment_trials", "delta")
+    assert rows(study, "sensitivity", *columns) == [
+        ("planned frame", 2, 3, 4, 0.25),
+        ("settled trials only", 2, 3, 3, 0.25),
+        ("unsettled trials count as passes", 2, 4, 4, 0.25),
+        ("clean ends only (no exception)", 1, 2, 2, 0.5),
+        ("tasks with every trial settled", 1, 2, 2, 0.5),
+        ("contaminated trials left out", 2, 3, 4, 0.25),
+    ]
+
+
+def test_contaminated_trials_are_left_out_of_one_row_only(tmp_path):
+    """pd solves both tasks; on one of them it ran with the files of baseline."""
+    path = tmp_path / "study.duckdb"
+    with open_write(path) as store:
+        store.put_plan(fake.plan(["a", "b"], ("baseline", "pd")))
+        store.put_trials([fake.trial(task, "baseline", reward=0.0) for task in "ab"])
+        store.put_trials([fake.trial("a", "pd"), fake.trial("b", "pd", variant="baseline")])
+    found = {row[0]: row[1:] for row in rows(path, "sensitivity", "rule", "tasks", "delta")}
+    assert found["planned frame"] == (2, 1.0)
+    assert found["contaminated trials left out"] == (1, 1.0)
