@@ -36,6 +36,8 @@ STOPPED = 130
 GC_THRESHOLD = 100_000
 """Objects that a worker makes before it looks for cycles among them: reading logs makes many and
 hardly a cycle, so that looking costs much and frees nothing."""
+_HELD = {signal.SIGINT, signal.SIGTERM}
+"""Signals that wait while a process is spawned: one broken off half way complains of what it was not told."""
 _INTERRUPT_SECONDS = 1.0
 """Seconds that interrupted work gets to clean up."""
 
@@ -114,7 +116,7 @@ def _become_worker(orders: Connection, stop: Callable[[], None]) -> None:
 
     signal.signal(signal.SIGINT, _on_sigint)
     signal.signal(signal.SIGTERM, on_sigterm)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
     threading.Thread(target=leave_at_the_end_of_the_pipe, daemon=True).start()
 
 
@@ -270,8 +272,9 @@ def map_ordered(
 def _submit(
     executor: ProcessPoolExecutor, work: Callable[[Item], Result], item: Item
 ) -> "Future[Result]":
-    """Hand an item out; a process spawned for it sees no Ctrl-C before it is ready for one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Hand an item out; a process spawned for it is told all it needs, and sees no signal before it is
+    ready for one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD)
     try:
         return executor.submit(_do, work, item)
     finally:

@@ -168,6 +168,25 @@ def test_sigterm_is_told_in_one_line(words, tmp_path):
     assert "Traceback" not in told
 
 
+def test_a_stop_while_a_worker_is_spawned_is_told_in_one_line(tmp_path):
+    """A worker that is there and was not told its work yet complained with a traceback of its own."""
+    script = (
+        "import os, signal, multiprocessing.util as util\n"
+        "spawn = util.spawnv_passfds\n"
+        "def and_stop(path, words, handles):\n"
+        "    started = spawn(path, words, handles)\n"
+        "    if 'spawn_main' in str(words):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    return started\n"
+        "util.spawnv_passfds = and_stop\n"
+        "from skilljuror.cli.main import main\nmain()\n"
+    )
+    command = [sys.executable, "-c", script, "ingest", str(LOGS), "--study", "out", "-j", "2"]
+    done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert done.returncode == 143
+    assert done.stderr.splitlines()[-1].startswith("skilljuror: stopped")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_command_that_tells_of_its_stop_itself_was_terminated_all_the_same():
     """As `run` does, which says how to go on."""
     script = (
