@@ -84,33 +84,54 @@ def questions_of(
     run: RunExcerpt, budget: int = QUESTION_TOKENS, overlap: int = OVERLAP_TOKENS
 ) -> Iterator[Question]:
     """The questions about the events of a run, in order; none for an event that nothing follows."""
-    task = clipped(run.task, TASK)
     costs = {(step.agent, step.index): estimate(str(_told_step(step))) for step in run.steps}
-    for events in _batches(run.events, budget // 2):
-        first = {event.agent: event.step for event in reversed(events)}
-        following = [s for s in run.steps if s.index >= first.get(s.agent, s.index + 1)]
-        steps = list(_within(following, costs, FOLLOWING_TOKENS))
-        room = budget - estimate(task) - sum(map(_cost, events))
-        for window in _windows(steps, costs, max(room, budget // 4), overlap):
-            asked = tuple(event for event in events if any(_follows(s, event) for s in window))
-            if asked:
-                yield Question(_messages(task, window, asked), asked, len(steps) < len(following))
+    waiting = list(run.events)
+    while waiting:
+        batch = _batch(waiting, budget // 2)
+        asked: set[str] = set()
+        for question in _questions_about(batch, run, costs, budget, overlap):
+            asked.update(event.event for event in question.events)
+            yield question
+        late = [
+            event
+            for event in batch[1:]
+            if event.event not in asked and any(_follows(step, event) for step in run.steps)
+        ]
+        waiting = late + waiting[len(batch) :]
+
+
+def _questions_about(
+    events: Sequence[AskedEvent],
+    run: RunExcerpt,
+    costs: dict[tuple[str, int], int],
+    budget: int,
+    overlap: int,
+) -> Iterator[Question]:
+    """Questions about events that fit into one, from the first of them on as far as steps are shown."""
+    task = clipped(run.task, TASK)
+    first = {event.agent: event.step for event in reversed(events)}
+    following = [s for s in run.steps if s.index >= first.get(s.agent, s.index + 1)]
+    steps = list(_within(following, costs, FOLLOWING_TOKENS))
+    room = budget - estimate(task) - sum(map(_cost, events))
+    for window in _windows(steps, costs, max(room, budget // 4), overlap):
+        asked = tuple(event for event in events if any(_follows(s, event) for s in window))
+        if asked:
+            yield Question(_messages(task, window, asked), asked, len(steps) < len(following))
 
 
 def _follows(step: RunStep, event: AskedEvent) -> bool:
     return step.agent == event.agent and step.index > event.reached
 
 
-def _batches(events: Sequence[AskedEvent], room: int) -> Iterator[list[AskedEvent]]:
-    """Events whose excerpts fit into one question."""
+def _batch(events: Sequence[AskedEvent], room: int) -> list[AskedEvent]:
+    """The first events, as many as fit into one question; one at least."""
     batch: list[AskedEvent] = []
     for event in events:
-        if batch and sum(map(_cost, batch)) + _cost(event) > room:
-            yield batch
-            batch = []
+        room -= _cost(event)
+        if batch and room < 0:
+            break
         batch.append(event)
-    if batch:
-        yield batch
+    return batch
 
 
 def _cost(event: AskedEvent) -> int:

@@ -87,6 +87,17 @@ def test_what_follows_is_shown_up_to_a_limit_and_told_to_be_cut():
     assert all(question.cut for question in questions)
 
 
+def test_an_event_far_behind_the_first_is_asked_from_its_own_place_on():
+    work = [{"run": f"step {n} {'word ' * 1_000}", "prints": ""} for n in range(398)]
+    whole = excerpt(RUN[0], *work[:388], RUN[0], *work[388:], RUN[0])
+    questions = list(questions_of(whole))
+    asked = [{event.ordinal for event in question.events} for question in questions]
+    assert [ordinals for ordinals in asked if ordinals != {0}] == [{1}]
+    last = questions[-1]
+    assert [step["step"] for step in blocks(last.messages)["steps"]] == [*range(390, 402)]
+    assert [question.cut for question in (questions[0], last)] == [True, False]
+
+
 def test_many_accesses_share_questions_and_one_that_nothing_follows_is_in_none():
     shown = "Some rule. " * 600
     reads = [{"read": f"references/{n}.md", "shows": f"{n} {shown}"} for n in range(12)]
