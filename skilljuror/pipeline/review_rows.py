@@ -26,9 +26,18 @@ def rows_of(kind: type[Kind], path: Path) -> list[Kind]:
     return [row for row in rows if isinstance(row, kind)]
 
 
+def decided_at(row: Waiver | Decision) -> datetime:
+    """When a row was decided; a time that is none, as earlier versions imported it, is before all others."""
+    try:
+        at = datetime.fromisoformat(row.at)
+    except ValueError:
+        at = datetime.min
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
-    """The decisions that were not taken back, in order: each undone row takes back the last one of that
-    person on that question."""
+    """The decisions of one store that were not taken back, the latest last: each undone row takes back
+    the last one of that person on that question."""
     stack: list[Decision] = []
     for row in decisions:
         if not row.undone:
@@ -37,7 +46,7 @@ def standing(decisions: Iterable[Decision]) -> list[Decision]:
         of_it = (n for n in reversed(range(len(stack))) if _same_question(stack[n], row))
         if (last := next(of_it, None)) is not None:
             del stack[last]
-    return stack
+    return sorted(stack, key=decided_at)
 
 
 def _same_question(one: Decision, other: Decision) -> bool:

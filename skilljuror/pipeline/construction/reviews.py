@@ -26,7 +26,7 @@ from skilljuror.models.rubric import ItemState
 from skilljuror.pipeline.construction.audit import waive
 from skilljuror.pipeline.construction.build_folder import GATE_RESULTS, RECORD, REVIEWS
 from skilljuror.pipeline.construction.rubric_states import item_states, rubric_verdict
-from skilljuror.pipeline.review_rows import rows_of, standing
+from skilljuror.pipeline.review_rows import decided_at, rows_of, standing
 
 
 class Answered(NamedTuple):
@@ -43,24 +43,24 @@ class Answered(NamedTuple):
 
 
 def waivers_of(build: Path) -> list[Waiver]:
-    """The waivers that stand in a build, and those of its study that are about it, in that order; of
-    one finding the last."""
+    """The waivers of a build, of its own store and of its study's: of one finding the latest."""
     build = build.resolve()
     study = _study_of(build)
     rows = rows_of(Waiver, build / REVIEWS)
     if study:
         rows += [row for row in rows_of(Waiver, study.reviews) if row.build == build.name]
-    return list({row.finding: row for row in rows}.values())
+    return list({row.finding: row for row in sorted(rows, key=decided_at)}.values())
 
 
 def answered(build: Path) -> list[Answered]:
     """What people answered about a build, of its own store and of its study's: of each person and
-    question the last answer that was not taken back."""
+    question the latest answer that was not taken back."""
     build = build.resolve()
     study = _study_of(build)
     found = list(_about(rows_of(Decision, build / REVIEWS), None))
     if study:
         found += _about(rows_of(Decision, study.reviews), build.name)
+    found.sort(key=lambda one: decided_at(one.decision))
     return list({(one[:3], one.decision.by): one for one in found}.values())
 
 

@@ -13,9 +13,9 @@ from skilljuror.errors import InUseError, StudyError, UsageError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.review import ADJUDICATIONS, Decision
 from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.pipeline.construction.build_folder import REVIEWS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
-from skilljuror.pipeline.construction.waivers import store_for
-from skilljuror.pipeline.review_rows import label_rows, now, rows_of, standing
+from skilljuror.pipeline.review_rows import decided_at, label_rows, now, rows_of, standing
 from skilljuror.pipeline.reviewing.findings import finding_questions
 from skilljuror.pipeline.reviewing.question import Question
 from skilljuror.pipeline.reviewing.rubric import rubric_questions
@@ -57,8 +57,8 @@ class StudyDesk:
 
     @cached_property
     def _stores(self) -> list[Path]:
-        """Every file that may hold answers."""
-        of_builds = [store_for(self._place, build) for build in self._builds]
+        """Every file that may hold answers, those of the builds of a study included."""
+        of_builds = [build / REVIEWS for build in self._builds]
         return list(dict.fromkeys([*of_builds, StudyFolder(self._place).reviews]))
 
     @cached_property
@@ -159,23 +159,26 @@ class StudyDesk:
     def undo(self, reviewer: str) -> str | None:
         """Take this reviewer's last standing decision back; the id of its item, None without one."""
         name = reviewer.strip()
-        last = [
-            (rows[-1], store)
-            for store in self._stores
-            if (rows := [row for row in standing(rows_of(Decision, store)) if row.by == name])
-        ]
+        last = {store: row for row, store in self._standing() if row.by == name}
         if not last:
             return None
-        latest = max(row.at for row, _ in last)
-        taken = [(row, store) for row, store in last if row.at == latest]
+        latest = max(map(decided_at, last.values()))
+        taken = [(row, store) for store, row in last.items() if decided_at(row) == latest]
         for row, store in taken:
             append_jsonl(store, row.model_copy(update={"undone": True, "at": now()}))
         self._refresh([row for row, _ in taken])
         return taken[0][0].item
 
+    def _standing(self) -> list[tuple[Decision, Path]]:
+        """What was not taken back and in which store it lies, the latest last."""
+        rows = [
+            (row, store) for store in self._stores for row in standing(rows_of(Decision, store))
+        ]
+        return sorted(rows, key=lambda one: decided_at(one[0]))
+
     def answers(self) -> Answers:
         """The answers of everybody that stand and are about what is asked today."""
-        rows = [row for store in self._stores for row in standing(rows_of(Decision, store))]
+        rows = [row for row, _ in self._standing()]
         self.look_up(row.item for row in rows)
         seen = {name: one.seen for name, one in self._index.items()}
         return {

@@ -5,7 +5,7 @@ import pytest
 from skilljuror.errors import GateError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.review import Decision
-from skilljuror.pipeline.construction.reviews import answered, flagged, reviewed
+from skilljuror.pipeline.construction.reviews import answered, flagged, reviewed, waivers_of
 from skilljuror.pipeline.construction.stored_builds import store_builds
 from skilljuror.pipeline.construction.waivers import open_findings, waive_finding
 from skilljuror.pipeline.execution.run import run_study
@@ -100,6 +100,26 @@ def test_a_build_that_was_moved_keeps_what_was_decided(tmp_path):
     decide(tmp_path / "out", "packaging_artifact")
     (tmp_path / "out").rename(tmp_path / "elsewhere")
     assert verdict(tmp_path / "elsewhere") == "pass"
+
+
+def test_of_the_stores_of_a_study_and_its_build_the_latest_answer_counts(tmp_path):
+    doubtful_build(tmp_path, out="study/variants/one")
+    study, build = tmp_path / "study", tmp_path / "study" / "variants" / "one"
+    decide(study, "packaging_artifact")
+    decide(build, "reject")
+    assert (StudyFolder(study).reviews.is_file(), verdict(build)) == (True, "fail")
+    desk = StudyDesk(study)
+    assert desk.queue("Ann", False)[0].decided == "reject"
+    assert desk.undo("Ann") == desk.queue("Ann", False)[0].id
+    assert desk.queue("Ann", False)[0].decided == "packaging_artifact"
+    assert verdict(build) == "pass"
+    decide(build, "reject")
+    decide(study, "controlled_repair")
+    assert (desk.queue("Ann", False)[0].decided, verdict(build)) == ("controlled_repair", "pass")
+    finding = flagged(build)[0][1].id
+    waive_finding(study, finding, "before", "Ann")
+    waive_finding(build, finding, "after", "Ann")
+    assert [one.reason for one in waivers_of(build)] == ["after"]
 
 
 def test_a_decision_of_another_digest_decides_nothing(tmp_path):
