@@ -92,6 +92,8 @@ class Decision(Record):
     """sha256 of what the question was about; where it is another one today the answer is stale."""
     undone: bool = False
     """True where this row takes the person's earlier answer to the question back."""
+    takes_back: str | None = None
+    """Time of the answer that an undone row takes back; None in rows of earlier versions: the last one."""
 
     @property
     def adjudication(self) -> Adjudication | None:

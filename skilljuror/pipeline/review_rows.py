@@ -37,20 +37,21 @@ def decided_at(row: Waiver | Decision) -> datetime:
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:
     """The decisions of one store that were not taken back, the latest last: each undone row takes back
-    the last one of that person on that question."""
+    the one of that person on that question that it names by its time, however often it is named."""
     stack: list[Decision] = []
     for row in decisions:
         if not row.undone:
             stack.append(row)
             continue
-        of_it = (n for n in reversed(range(len(stack))) if _same_question(stack[n], row))
+        of_it = (n for n in reversed(range(len(stack))) if _takes_back(row, stack[n]))
         if (last := next(of_it, None)) is not None:
             del stack[last]
     return sorted(stack, key=decided_at)
 
 
-def _same_question(one: Decision, other: Decision) -> bool:
-    return (one.by, one.item) == (other.by, other.item)
+def _takes_back(undone: Decision, row: Decision) -> bool:
+    same = (undone.by, undone.item) == (row.by, row.item)
+    return same and undone.takes_back in {None, row.at}
 
 
 def label_rows(folder: StudyFolder) -> list[Decision]:

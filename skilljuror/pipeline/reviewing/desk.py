@@ -165,7 +165,8 @@ class StudyDesk:
         latest = max(map(decided_at, last.values()))
         taken = [(row, store) for store, row in last.items() if decided_at(row) == latest]
         for row, store in taken:
-            append_jsonl(store, row.model_copy(update={"undone": True, "at": now()}))
+            undone = {"undone": True, "at": now(), "takes_back": row.at}
+            append_jsonl(store, row.model_copy(update=undone))
         self._refresh([row for row, _ in taken])
         return taken[0][0].item
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skilljuror.errors import StudyError, UsageError
-from skilljuror.files import read_jsonl
+from skilljuror.files import append_jsonl, read_jsonl
 from skilljuror.pipeline.reviewing.desk import StudyDesk
 from tests.support.reviewed_builds import SKILL, TWO, doubtful_build
 
@@ -81,6 +81,20 @@ def test_undo_brings_the_answer_before_back(place):
     desk.decide("Ann", item, "controlled_repair", "so", False)
     desk.undo("Ann")
     assert desk.queue("Ann", False)[1].decided == "reject"
+
+
+def test_two_who_take_back_at_once_take_one_answer_back(place):
+    desk = StudyDesk(place)
+    item = desk.queue("Ann", False)[1].id
+    desk.decide("Ann", item, "reject", "so", False)
+    desk.decide("Ann", item, "controlled_repair", "so", False)
+    desk.undo("Ann")
+    undone = rows(place)["one"][-1]
+    append_jsonl(place / "one" / "reviews.jsonl", undone)
+    assert desk.queue("Ann", False)[1].decided == "reject"
+    earlier = {name: value for name, value in undone.items() if name != "takes_back"}
+    append_jsonl(place / "one" / "reviews.jsonl", earlier)
+    assert desk.queue("Ann", False)[1].decided is None
 
 
 def test_another_desk_and_a_new_one_see_it(place):
