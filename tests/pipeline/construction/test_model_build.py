@@ -31,7 +31,7 @@ from skilljuror.pipeline.construction.rubric_audit import judge_builds
 from skilljuror.pipeline.construction.verification import verify_build
 from skilljuror.transforms.llm.prompts import load_prompt
 from tests.support.loopback import Script, model_server
-from tests.support.retold_builds import seal
+from tests.support.retold_builds import read, seal, write
 from tests.support.rubric_answers import ROOT_LINE, files_shown
 from tests.support.rubric_answers import answers as rubric_answers
 from tests.support.scripted_model import (
@@ -180,6 +180,11 @@ def test_a_text_that_is_not_what_the_model_answered_is_noticed(bench, mode):
     bench.build(SCRIPTS[mode], mode)
     page = bench.target / "variants" / "pd" / "forms" / "SKILL.md"
     page.write_text(page.read_text().replace("without losing", "losing"))
+    record = read(bench.target)
+    write(bench.target, record | {"code_digest": "0" * 64})
+    told = "variants/pd/forms/SKILL.md: is not the file on record"
+    assert told in verify_build(bench.target).problems
+    write(bench.target, record)
     seal(bench.target)
     problems = verify_build(bench.target).problems
     assert any("SKILL.md: line" in line and "losing a value" in line for line in problems)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from skilljuror.cli.app import app
 from skilljuror.errors import MissingDependency, UsageError
-from skilljuror.files import write_jsonl
+from skilljuror.files import read_jsonl, write_jsonl
 from skilljuror.pipeline.construction.assay import AssaySettings, keep_assays
 from skilljuror.pipeline.construction.build import build_source
 from skilljuror.pipeline.construction.verification import Grounds, sign_build, verify_build
@@ -184,6 +184,23 @@ def test_what_other_code_made_is_proved_from_its_record(build):
     (told,) = verify_build(build).unproved
     assert told.startswith("proved from its record: made by skilljuror 0.0.9 with other code")
     assert "variants/pd/press/SKILL.md: line" in told
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_files_are_those_of_the_record_also_where_other_code_made_it(place, build, signed):
+    write(build, read(build) | {"code_digest": "0" * 64})
+    if signed:
+        sign_build(build, place / "key")
+    assert verify_build(build, Grounds(signers=place / "signers" if signed else None)).proved
+    rows = list(read_jsonl(build / "gates.jsonl"))
+    rows[0]["verdict"] = "fail"
+    write_jsonl(build / "gates.jsonl", rows)
+    (build / "variants" / "pd" / "press" / "more.md").write_text("More.\n")
+    grounds = Grounds(str(place / "source" / "press"), place / "signers" if signed else None)
+    assert set(verify_build(build, grounds).problems) >= {
+        "gates.jsonl: is not the file on record",
+        "variants/pd/press/more.md: is no part of the build",
+    }
 
 
 def test_a_measured_power_is_measured_again(place, tmp_path):
