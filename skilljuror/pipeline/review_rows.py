@@ -26,13 +26,18 @@ def rows_of(kind: type[Kind], path: Path) -> list[Kind]:
     return [row for row in rows if isinstance(row, kind)]
 
 
+def moment(text: str) -> datetime:
+    """A time in ISO 8601, with its zone; without one it is UTC. Raises ValueError."""
+    at = datetime.fromisoformat(text)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 def decided_at(row: Waiver | Decision) -> datetime:
     """When a row was decided; a time that is none, as earlier versions imported it, is before all others."""
     try:
-        at = datetime.fromisoformat(row.at)
+        return moment(row.at)
     except ValueError:
-        at = datetime.min
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def standing(decisions: Iterable[Decision]) -> list[Decision]:

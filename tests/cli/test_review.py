@@ -42,7 +42,7 @@ def test_from_the_list_to_an_answer_and_back(asked):
     assert "Ann and Bob on finding: 1 questions, agreement 0.00" in told
     assert "2 answers exported to labels.jsonl" in asked("--export", "labels.jsonl")
     assert f"taken back: {item}" in asked("--undo", "--reviewer", "Bob")
-    assert "1 new answers imported" in asked("--import", "labels.jsonl")
+    assert "0 new answers imported" in asked("--import", "labels.jsonl")
 
 
 def test_bad_input_is_one_line(place):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
@@ -151,7 +152,8 @@ class StudyDesk:
         self._refresh([row for some in rows.values() for row in some])
 
     def _by_store(self, decision: Decision) -> Iterator[tuple[Path, Decision]]:
-        places = self.question(decision.item).stores
+        stores = self.question(decision.item).stores
+        places = {one: stores[one] for one in (decision.item, *decision.repeats)}
         for store in dict.fromkeys(places.values()):
             item, *others = [one for one, where in places.items() if where == store]
             yield store, decision.model_copy(update={"item": item, "repeats": tuple(others)})
@@ -176,6 +178,15 @@ class StudyDesk:
             (row, store) for store in self._stores for row in standing(rows_of(Decision, store))
         ]
         return sorted(rows, key=lambda one: decided_at(one[0]))
+
+    def last_said(self) -> dict[tuple[str, str], datetime]:
+        """(reviewer, id of an item) -> when that person last answered it, or took an answer back."""
+        rows = [row for store in self._stores for row in rows_of(Decision, store)]
+        return {
+            (row.by, item): decided_at(row)
+            for row in sorted(rows, key=decided_at)
+            for item in (row.item, *row.repeats)
+        }
 
     def answers(self) -> Answers:
         """The answers of everybody that stand and are about what is asked today."""

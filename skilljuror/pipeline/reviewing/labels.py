@@ -1,7 +1,8 @@
 """Labels of people in and out, and how far two of them agree."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -13,12 +14,16 @@ from skilljuror.files import write_jsonl
 from skilljuror.models.record import Record
 from skilljuror.models.review import Answer, Decision
 from skilljuror.models.review_queue import ReviewKind
-from skilljuror.pipeline.review_rows import now
+from skilljuror.pipeline.review_rows import decided_at, moment, now
 from skilljuror.pipeline.reviewing.desk import StudyDesk
 from skilljuror.stats.agreement import Agreement, agreement
 
 MOST_TOLD = 5
 """Lines of a file that a refusal names."""
+
+
+Lines = dict[str, Decision]
+"""Id of a question or a repeat -> what one person's line on it says."""
 
 
 class Label(Record):
@@ -68,11 +73,12 @@ def export_labels(desk: StudyDesk, path: Path) -> int:
 
 
 def import_labels(desk: StudyDesk, path: Path) -> int:
-    """Take in answers that are not there yet; their number, where lines on repeats of a question are one
-    answer, and of several by one person the last. Nothing is written unless all fit.
+    """Take in answers that are not there yet, and that are later than all that the person said of the
+    question here, what was taken back included; their number, where lines on repeats of a question that
+    say the same are one answer, and of several by one person the latest. Nothing is written unless all fit.
 
     Raises UsageError that names the lines about questions that there are not, that changed since, or
-    with an answer that is none; StudyError for a file that cannot be read.
+    with an answer or a time that is none; StudyError for a file that cannot be read.
     """
     labels: list[tuple[int, Label]] = []
     problems = []
@@ -82,17 +88,18 @@ def import_labels(desk: StudyDesk, path: Path) -> int:
         except ValidationError as error:
             problems.append((number, _told(error)))
     desk.look_up(label.item for _, label in labels)
-    there = desk.answers()
-    decisions: dict[tuple[str, str], Decision] = {}
+    given: dict[tuple[str, str], Lines] = defaultdict(dict)
+    imported_at = now()
     for number, label in labels:
         try:
-            decision = _decision(desk, label)
+            decision = _decision(desk, label, imported_at)
         except UsageError as error:
             problems.append((number, error.message))
             continue
-        held = there.get((decision.by, decision.item))
-        if held is None or (held.answer, held.reason) != (decision.answer, decision.reason):
-            decisions[decision.by, decision.item] = decision
+        lines = given[decision.by, decision.item]
+        held = lines.get(label.item)
+        if held is None or decided_at(held) <= decided_at(decision):
+            lines[label.item] = decision
     if problems:
         told = [f"line {number}: {problem}" for number, problem in sorted(problems)]
         more = f"; and {len(told) - MOST_TOLD} more" * (len(told) > MOST_TOLD)
@@ -101,8 +108,35 @@ def import_labels(desk: StudyDesk, path: Path) -> int:
             file=str(path),
             field="import",
         )
-    desk.write(decisions.values())
+    there, said = desk.answers(), desk.last_said()
+
+    def is_new(item: str, one: Decision) -> bool:
+        held, last = there.get((one.by, item)), said.get((one.by, item))
+        same = held is not None and (held.answer, held.reason) == (one.answer, one.reason)
+        return not same and (last is None or last < decided_at(one))
+
+    decisions = [one for lines in given.values() for one in _settled(desk, lines, is_new)]
+    desk.write(decisions)
     return len(decisions)
+
+
+def _settled(
+    desk: StudyDesk, lines: Lines, is_new: Callable[[str, Decision], bool]
+) -> list[Decision]:
+    """What one person's lines on a question add. A repeat without a line follows the others, unless they
+    differ."""
+    new = [one for item, one in lines.items() if is_new(item, one)]
+    agree = len({one.answer for one in lines.values()}) == 1
+    rest = max(new, key=decided_at) if new and agree else None
+    settles: dict[Decision, list[str]] = defaultdict(list)
+    for item in desk.question(next(iter(lines))).stores:
+        one = lines.get(item, rest)
+        if one is not None and is_new(item, one):
+            settles[one].append(item)
+    return [
+        one.model_copy(update={"item": item, "repeats": tuple(others)})
+        for one, (item, *others) in settles.items()
+    ]
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -117,13 +151,23 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _decision(desk: StudyDesk, label: Label) -> Decision:
+def _decision(desk: StudyDesk, label: Label, imported_at: str) -> Decision:
     question = desk.question(label.item)
     if label.seen not in {None, question.seen}:
         raise UsageError(f"what {label.item!r} is about has changed since", field="seen")
-    return desk.decision(
-        question, label.by, label.answer, label.reason, blind=label.blind, at=label.at or now()
-    )
+    at = imported_at if label.at is None else _time(label.at)
+    return desk.decision(question, label.by, label.answer, label.reason, blind=label.blind, at=at)
+
+
+def _time(text: str) -> str:
+    """A time as rows have it."""
+    try:
+        at = moment(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is no time in ISO 8601", field="at") from error
+    if at > datetime.now(UTC):
+        raise UsageError(f"{text!r} is still to come by the clock here", field="at")
+    return at.isoformat(timespec="microseconds")
 
 
 def _told(error: ValidationError) -> str:

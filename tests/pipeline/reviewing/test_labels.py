@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -52,17 +53,79 @@ def test_what_is_exported_comes_back_once(study, judged, tmp_path):
     assert again.read_bytes() == file.read_bytes()
 
 
-def test_lines_on_repeats_are_one_answer(tmp_path):
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Two builds with a finding that says the same."""
+    place = tmp_path_factory.mktemp("built")
     for name in ("one", "other"):
-        doubtful_build(tmp_path, SKILL, f"all/{name}")
-    shutil.copytree(tmp_path / "all", tmp_path / "copy")
-    desk = StudyDesk(tmp_path / "all")
+        doubtful_build(place, SKILL, f"all/{name}")
+    return place / "all"
+
+
+@pytest.fixture
+def builds(built, tmp_path):
+    """The same twice, without any answer."""
+    return [shutil.copytree(built, tmp_path / name) for name in ("all", "copy")]
+
+
+def test_lines_on_repeats_are_one_answer(builds, tmp_path):
+    desk, copy = map(StudyDesk, builds)
     desk.decide("Ann", desk.queue("Ann", False)[0].id, "reject", "so", False)
     assert export_labels(desk, tmp_path / "l.jsonl") == 2
-    copy = StudyDesk(tmp_path / "copy")
     assert import_labels(copy, tmp_path / "l.jsonl") == 1
     assert copy.answers() == desk.answers()
     assert import_labels(copy, tmp_path / "l.jsonl") == 0
+
+
+def test_repeats_that_were_answered_apart_stay_apart(builds, tmp_path):
+    desk, copy = map(StudyDesk, builds)
+    for name, answer in (("other", "packaging_artifact"), ("one", "reject")):
+        alone = StudyDesk(builds[0] / name)
+        alone.decide("Ann", alone.queue("Ann", False)[0].id, answer, "so", False)
+        answers = desk.answers()
+        export_labels(desk, tmp_path / "l.jsonl")
+        assert import_labels(desk, tmp_path / "l.jsonl") == 0
+        assert desk.answers() == answers
+    assert import_labels(copy, tmp_path / "l.jsonl") == 2
+    assert {row.answer for row in answers.values()} == {"packaging_artifact", "reject"}
+    assert copy.answers() == answers
+
+
+def test_a_line_on_one_of_some_repeats_answers_them_all(builds, tmp_path):
+    desk = StudyDesk(builds[0])
+    item = desk.queue("Ann", False)[0]
+    line = {"item": item.repeats[0], "answer": "reject", "reason": "so", "by": "Ann"}
+    assert import_labels(desk, write(tmp_path / "l.jsonl", line)) == 1
+    assert desk.queue("Ann", False)[0].decided == "reject"
+
+
+def test_an_older_answer_does_not_come_back(study, tmp_path):
+    desk, item, file = StudyDesk(study), items(study)[0], tmp_path / "labels.jsonl"
+    desk.decide("Ann", item, "yes", "", False)
+    export_labels(desk, file)
+    desk.decide("Ann", item, "no", "", False)
+    assert import_labels(desk, file) == 0
+    assert desk.answers()["Ann", item].answer == "no"
+    desk.undo("Ann")
+    desk.undo("Ann")
+    assert import_labels(desk, file) == 0
+    assert desk.answers() == {}
+    desk.decide("Ann", item, "unknown", "", False)
+    line = {"item": item, "by": "Ann"}
+    later = datetime.now().astimezone(timezone(timedelta(hours=-9))).isoformat()
+    rows = [line | {"answer": "no", "at": later}, line | {"answer": "yes", "at": "2026-01-01"}]
+    assert import_labels(desk, write(file, *rows)) == 1
+    assert desk.answers()["Ann", item].answer == "no"
+
+
+def test_a_time_is_one_that_was(builds, tmp_path):
+    desk, times = StudyDesk(builds[0]), ["yesterday", "", "0001-01-01T00:00+05:00", "9999-01-01"]
+    line = {"item": desk.queue("Ann", False)[0].id, "answer": "reject", "reason": "so", "by": "Ann"}
+    with pytest.raises(UsageError) as told:
+        import_labels(desk, write(tmp_path / "l.jsonl", *(line | {"at": at} for at in times)))
+    for number, at in enumerate(times[:3], 1):
+        assert f"line {number}: {at!r} is no time in ISO 8601" in told.value.message
+    assert "line 4: '9999-01-01' is still to come" in told.value.message
 
 
 def test_item_answer_and_name_are_enough(study, tmp_path):
