@@ -179,6 +179,10 @@ class StudyDesk:
         ]
         return sorted(rows, key=lambda one: decided_at(one[0]))
 
+    def keeps(self, path: Path) -> bool:
+        """Whether answers are kept in this file, or will be."""
+        return path.resolve() in {store.resolve() for store in self._stores}
+
     def last_said(self) -> dict[tuple[str, str], datetime]:
         """(reviewer, id of an item) -> when that person last answered it, or took an answer back."""
         rows = [row for store in self._stores for row in rows_of(Decision, store)]

@@ -60,7 +60,13 @@ class PairAgreement(NamedTuple):
 
 def export_labels(desk: StudyDesk, path: Path) -> int:
     """Write every standing answer to a question of today, one a line; their number. Repeats are lines
-    of their own."""
+    of their own. Raises UsageError for a store of answers and for a file that is no export."""
+    if desk.keeps(path) or not _is_export(path):
+        raise UsageError(
+            f"{str(path)!r} is for something else: name a new file, or an earlier export",
+            file=str(path),
+            field="export",
+        )
     labels = [
         Label(
             item=item, answer=row.answer, by=by, reason=row.reason, at=row.at, blind=row.blind,
@@ -70,6 +76,15 @@ def export_labels(desk: StudyDesk, path: Path) -> int:
     ]  # fmt: skip
     write_jsonl(path, labels)
     return len(labels)
+
+
+def _is_export(path: Path) -> bool:
+    """Whether a file, if there is one, holds labels alone."""
+    try:
+        lines = _lines(path) if path.is_file() else ()
+        return all(Label.model_validate_json(line) for _, line in lines)
+    except ValidationError:
+        return False
 
 
 def import_labels(desk: StudyDesk, path: Path) -> int:

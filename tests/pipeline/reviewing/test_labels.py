@@ -99,6 +99,24 @@ def test_a_line_on_one_of_some_repeats_answers_them_all(builds, tmp_path):
     assert desk.queue("Ann", False)[0].decided == "reject"
 
 
+def test_an_export_takes_the_place_of_an_export_alone(builds, tmp_path):
+    desk, file = StudyDesk(builds[0]), tmp_path / "labels.jsonl"
+    item = desk.queue("Ann", False)[0].id
+    new, notes = builds[0] / "reviews.jsonl", write(tmp_path / "notes.txt", "buy tea")
+    for path in (new, notes):
+        with pytest.raises(UsageError, match=f"{path.name}' is for something else"):
+            export_labels(desk, path)
+    desk.decide("Ann", item, "reject", "so", False)
+    store = builds[0] / "one" / "reviews.jsonl"
+    (tmp_path / "link").symlink_to(store)
+    kept = store.read_bytes()
+    for path in (store, tmp_path / "link"):
+        with pytest.raises(UsageError, match="is for something else"):
+            export_labels(desk, path)
+    assert (new.exists(), notes.read_text(), store.read_bytes()) == (False, "buy tea\n", kept)
+    assert [export_labels(desk, file), export_labels(desk, file)] == [2, 2]
+
+
 def test_an_older_answer_does_not_come_back(study, tmp_path):
     desk, item, file = StudyDesk(study), items(study)[0], tmp_path / "labels.jsonl"
     desk.decide("Ann", item, "yes", "", False)
