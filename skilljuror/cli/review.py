@@ -67,7 +67,7 @@ def review(
     if not given:
         _open_page(place, desk, who, blind, port, not no_open, json)
     elif item:
-        _show(desk, desk.question(item).item.id, who, blind, json)
+        _show(desk, item, who, blind, json)
     elif decide:
         for words in decide:
             name, _, answer = words.rpartition("=")
@@ -164,7 +164,7 @@ def _progress(items: Any, who: str) -> str:
 def _show(desk: "StudyDesk", name: str, who: str, blind: bool, json: bool) -> None:
     from msgspec.structs import replace
 
-    found = next(one for one in desk.queue(who, blind) if one.id == name)
+    found = desk.asked(name, who, blind)
     found = replace(found, texts=tuple(found.texts))
     emit(found, json, lambda: _print_item(found))
 

@@ -112,6 +112,11 @@ class StudyDesk:
             field="item",
         )
 
+    def asked(self, item: str, reviewer: str, blind: bool) -> ReviewItem:
+        """One question, about any event of the study, too, as this reviewer is asked it. Raises UsageError
+        as `question` does."""
+        return self._as_asked(self.question(item), reviewer, blind, self.answers())
+
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
         """Record an answer, of all that say the same at once. Raises UsageError for an item, an answer
         or a name that is none."""

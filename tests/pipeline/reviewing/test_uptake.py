@@ -7,6 +7,7 @@ import sys
 import duckdb
 import pytest
 
+from skilljuror.cli.app import run as command
 from skilljuror.errors import UsageError
 from skilljuror.files import append_jsonl, read_record, write_record
 from skilljuror.models.label_sample import LabelSample
@@ -98,6 +99,17 @@ def test_any_event_may_be_labelled_but_none_that_there_is_not(study):
         desk.decide("Ann", f"uptake:{event}", "no", "", False)
     assert len(labels(study)) == len(events(study))
     assert len(StudyDesk(study).answers()) == len(events(study))
+
+
+def test_an_event_beside_the_sample_is_shown_by_its_id(study, capsys):
+    sample = LabelSample(seed=0, judge=None, uses=0, sample=())
+    write_record(study / "label-sample.json", sample)
+    beside = f"uptake:{events(study)[0]}"
+    assert command(["review", str(study), beside]) == 0
+    shown = capsys.readouterr().out
+    assert f"{beside}\n" in shown
+    assert "── what was shown" in shown
+    assert "decided: not yet" in shown
 
 
 def test_who_labels_beside_the_sample_sees_it_in_the_queue_and_nobody_else(study):
