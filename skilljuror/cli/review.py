@@ -53,7 +53,7 @@ def review(
     debug: Debug = False,
 ) -> None:
     """Decide what waits for a person: flagged findings, items of the rubric, sampled events."""
-    from skilljuror.pipeline.review_rows import login_name
+    from skilljuror.pipeline.review_rows import login_name, reviewer_name
     from skilljuror.pipeline.reviewing.desk import StudyDesk
 
     asked = {
@@ -63,7 +63,7 @@ def review(
     given = [name for name, value in asked.items() if value]
     if len(given) > 1:
         raise UsageError(f"{given[0]} and {given[1]} are two things: do one after the other")
-    desk, who = StudyDesk(place), reviewer or login_name("reviewer")
+    desk, who = StudyDesk(place), reviewer_name(reviewer or login_name("reviewer"))
     if not given:
         _open_page(place, desk, who, blind, port, not no_open, json)
     elif item:

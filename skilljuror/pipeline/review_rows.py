@@ -107,6 +107,13 @@ def login_name(option: str = "by") -> str:
         ) from error
 
 
+def reviewer_name(text: str) -> str:
+    """The name of a reviewer, without what surrounds it. Raises UsageError for one that is none."""
+    if not text.strip() or not text.isprintable():
+        raise UsageError(f"{text!r} is no name of a reviewer", field="reviewer")
+    return text.strip()
+
+
 def now() -> str:
     """The time of a decision: UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -16,7 +16,14 @@ from skilljuror.models.review import ADJUDICATIONS, Decision
 from skilljuror.models.review_queue import ReviewItem, ReviewText
 from skilljuror.pipeline.construction.build_folder import REVIEWS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
-from skilljuror.pipeline.review_rows import decided_at, label_rows, now, rows_of, standing
+from skilljuror.pipeline.review_rows import (
+    decided_at,
+    label_rows,
+    now,
+    reviewer_name,
+    rows_of,
+    standing,
+)
 from skilljuror.pipeline.reviewing.findings import finding_questions
 from skilljuror.pipeline.reviewing.question import Question
 from skilljuror.pipeline.reviewing.rubric import rubric_questions
@@ -138,10 +145,8 @@ class StudyDesk:
             )
         if answer in ADJUDICATIONS and not reason.strip():
             raise UsageError(f"{answer!r} needs a reason: --why '…'", field="reason")
-        if not reviewer.strip() or not reviewer.isprintable():
-            raise UsageError(f"{reviewer!r} is no name of a reviewer", field="reviewer")
         return Decision(
-            item=item.id, repeats=item.repeats, answer=answer, reason=reason, by=reviewer.strip(),
+            item=item.id, repeats=item.repeats, answer=answer, reason=reason, by=reviewer_name(reviewer),
             at=at, blind=blind, seen=question.seen,
         )  # fmt: skip
 
@@ -165,8 +170,7 @@ class StudyDesk:
 
     def undo(self, reviewer: str) -> str | None:
         """Take this reviewer's last standing decision back; the id of its item, None without one."""
-        name = reviewer.strip()
-        last = {store: row for row, store in self._standing() if row.by == name}
+        last = {store: row for row, store in self._standing() if row.by == reviewer}
         if not last:
             return None
         latest = max(map(decided_at, last.values()))
