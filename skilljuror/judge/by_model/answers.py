@@ -133,7 +133,7 @@ def merged(parts: Sequence[Settled], cut: bool) -> Settled:
     if cut:
         return replace(
             parts[0], label="unknown", category="insufficient_context",
-            evidence="the run goes on beyond what was shown",
+            evidence="not all that followed was shown",
         )  # fmt: skip
     return parts[0]
 

@@ -23,7 +23,7 @@ OVERLAP_TOKENS = 4_000
 """Of these, steps that the question before has shown already."""
 FOLLOWING_TOKENS = 240_000
 """Estimated tokens of the steps after an access that are shown at all, over all questions."""
-TASK, SHOWN, CALL, WORDS, STEP = 8_000, 16_000, 6_000, 4_000, 24_000
+TASK, SHOWN, CALL, WORDS, STEP = 8_000, 16_000, 24_000, 12_000, 48_000
 """Characters of a task, of what an access showed, of a call, of an agent's words and of a whole step
 that are shown."""
 MOST_CALLS = 100
@@ -49,7 +49,7 @@ class Question:
     events: tuple[AskedEvent, ...]
     """The events that it asks about, in order."""
     cut: bool
-    """Whether actions of these events' agents are shown in no question: a no cannot be told."""
+    """Whether actions that follow one of these events are shown in part, or not: a no cannot be told."""
 
 
 @lru_cache(maxsize=1)
@@ -112,11 +112,14 @@ def _questions_about(
     first = {event.agent: event.step for event in reversed(events)}
     following = [s for s in run.steps if s.index >= first.get(s.agent, s.index + 1)]
     steps = list(_within(following, costs, FOLLOWING_TOKENS))
+    beyond = following[len(steps) :]
     room = budget - estimate(task) - sum(map(_cost, events))
     for window in _windows(steps, costs, max(room, budget // 4), overlap):
         asked = tuple(event for event in events if any(_follows(s, event) for s in window))
         if asked:
-            yield Question(_messages(task, window, asked), asked, len(steps) < len(following))
+            hidden = [step for step in window if not _is_whole(step)] + beyond
+            cut = any(_follows(step, event) for step in hidden for event in asked)
+            yield Question(_messages(task, window, asked), asked, cut)
 
 
 def _follows(step: RunStep, event: AskedEvent) -> bool:
@@ -185,13 +188,27 @@ def _messages(
 
 
 def _told_step(step: RunStep) -> dict[str, Any]:
-    most = min(CALL, STEP // max(len(step.calls), 1))
+    most = _most(step)
     told: dict[str, Any] = {"agent": step.agent, "step": step.index}
     if step.words:
         told["words"] = clipped(step.words, WORDS)
     if step.calls:
         told["calls"] = [_told_call(call, most) for call in step.calls[:MOST_CALLS]]
+    if len(step.calls) > MOST_CALLS:
+        told["more"] = f"{len(step.calls) - MOST_CALLS} calls left out"
     return told
+
+
+def _most(step: RunStep) -> int:
+    """Characters of each call of a step that are shown."""
+    return min(CALL, STEP // max(len(step.calls), 1))
+
+
+def _is_whole(step: RunStep) -> bool:
+    """Whether all that the agent did in a step is shown."""
+    most = _most(step)
+    texts = all(len(call.text) <= most for call in step.calls)
+    return texts and len(step.words) <= WORDS and len(step.calls) <= MOST_CALLS
 
 
 def _told_call(call: RunCall, most: int) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from itertools import pairwise
 from typing import get_args
 
+import pytest
+
 from skilljuror.judge.by_model.questions import (
     QUESTION_TOKENS,
     clipped,
@@ -85,6 +87,33 @@ def test_what_follows_is_shown_up_to_a_limit_and_told_to_be_cut():
     questions = list(questions_of(long_run(1_000)))
     assert questions
     assert all(question.cut for question in questions)
+
+
+USE = "x = 1\n" * 3_000
+
+
+@pytest.mark.parametrize(
+    ("step", "whole"),
+    [
+        ({"write": "a.py", "text": f"{USE}{FOLLOWED}\n"}, True),
+        ({"write": "a.py", "text": f"{USE}{USE}{FOLLOWED}\n{USE}{USE}"}, False),
+        ({"say": f"{USE}{FOLLOWED}"}, False),
+        ({"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 99}, True),
+        ({"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 149}, False),
+    ],
+    ids=["a long call", "a longer call", "words", "many calls", "more calls"],
+)
+def test_an_action_shown_in_part_leaves_no_firm_no(step, whole):
+    (question,) = questions_of(excerpt(RUN[0], step))
+    assert question.cut != whole
+    assert ("left out" not in question.messages[1]["content"]) == whole
+
+
+def test_calls_that_are_left_out_are_counted():
+    calls = {"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 149}
+    (question,) = questions_of(excerpt(RUN[0], calls))
+    (_, told) = blocks(question.messages)["steps"]
+    assert (len(told["calls"]), told["more"]) == (100, "50 calls left out")
 
 
 def test_an_event_far_behind_the_first_is_asked_from_its_own_place_on():
