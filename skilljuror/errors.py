@@ -13,6 +13,7 @@
       JudgeError                    a judge that gave no usable verdict
       ModelError                    a language model that could not be reached or paid
         UnusableAnswer              a model that answered in no form that can be used
+        QuestionRefused             a server that does not take this one question
       StoreError                    the database is foreign or damaged
         InUseError                  another process has the database open (exit 75)
       MissingDependency             an optional part that is not installed
@@ -91,6 +92,10 @@ class ModelError(SkilljurorError):
 
 class UnusableAnswer(ModelError):
     """A model answered, and in no form that can be used."""
+
+
+class QuestionRefused(ModelError):
+    """A server does not take this one question: it is too long, or against a policy. Others it may."""
 
 
 class StoreError(SkilljurorError):

@@ -79,8 +79,8 @@ class ModelClient:
     ) -> ModelAnswer:
         """One answer; from the log where it was asked before. Another `repeat` asks anew on purpose.
 
-        Two threads that want the same answer share one call. Raises ModelError when the model cannot
-        be reached or the budget is spent.
+        Two threads that want the same answer share one call. Raises QuestionRefused where the server
+        does not take the question, ModelError when the model cannot be reached or the budget is spent.
         """
         key = self.choice.key(messages, repeat, response_format)
         with self._lock:

@@ -2,11 +2,12 @@
 
 import os
 import random
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from skilljuror.errors import ModelError
+from skilljuror.errors import ModelError, QuestionRefused
 from skilljuror.llm.answers import Message, ModelChoice, prompt
 from skilljuror.models.trajectory import Usage
 from skilljuror.redaction import SECRET_NAME, redact
@@ -17,8 +18,10 @@ LONGEST_WAIT = 60.0
 """Seconds that no wait exceeds, whatever a server asks for."""
 TRANSIENT = {408, 409, 425, 429}
 """HTTP statuses below 500 after which the same question may be answered."""
-USED_UP = "insufficient_quota"
-"""What a 429 says that no waiting mends: the account is empty."""
+REFUSED = {400, 413, 422}
+"""HTTP statuses by which a server refuses one question, and may take the next."""
+USED_UP = re.compile("insufficient_quota|credit balance is too low")
+"""What a 429 or a 400 says that neither waiting nor another question mends: the account is empty."""
 
 
 class Reply(NamedTuple):
@@ -33,7 +36,8 @@ class Reply(NamedTuple):
 
 
 def complete(choice: ModelChoice, messages: Sequence[Message], response_format: Any) -> Reply:
-    """The answer to one question. Raises ModelError when there is none after the last try."""
+    """The answer to one question. Raises QuestionRefused where the server does not take it, ModelError
+    when there is no answer after the last try."""
     litellm = _litellm()
     import openai
 
@@ -78,8 +82,19 @@ def _with_cache_mark(model: str, messages: Sequence[Message]) -> list[dict[str, 
 def _is_transport_fault(openai: Any, error: Exception) -> bool:
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and status < 500:
-        return status in TRANSIENT and USED_UP not in str(getattr(error, "body", ""))
+        return status in TRANSIENT and not _is_account_empty(error)
     return isinstance(status, int) or isinstance(error, openai.APIConnectionError)
+
+
+def _is_question_refused(error: Exception) -> bool:
+    """Whether a server, and not litellm on the way to it, refuses this very question."""
+    served = getattr(error, "litellm_response_headers", None) is not None
+    status = getattr(error, "status_code", None)
+    return served and status in REFUSED and not _is_account_empty(error)
+
+
+def _is_account_empty(error: Exception) -> bool:
+    return USED_UP.search(f"{getattr(error, 'body', '')} {error}") is not None
 
 
 def _wait(error: Exception, tries: int) -> float:
@@ -97,7 +112,8 @@ def _refusal(openai: Any, choice: ModelChoice, error: Exception, tries: int) -> 
     what = "refused the key" if key else "gave no answer"
     tried = f" in {tries + 1} tries" if tries else ""
     reason = " ".join(_redacted(choice, str(error)).split())
-    return ModelError(f"model {choice.model!r} {what}{tried}: {reason[:300]}")
+    kind = QuestionRefused if _is_question_refused(error) else ModelError
+    return kind(f"model {choice.model!r} {what}{tried}: {reason[:300]}")
 
 
 def _reply(choice: ModelChoice, reply: Any) -> Reply:

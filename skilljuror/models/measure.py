@@ -91,7 +91,7 @@ no: failed_probe, background, listing, alias_check (the same file by another nam
 nothing_distinctive, not_shown, also_elsewhere (what was used stood in other places too),
 no_later_action (the log ends), not_seen_again (it was shown and could be recognised, and nothing later
 repeats it: work that leaves no words is not ruled out); of a model: insufficient_context (it could not
-tell), unverified_quote (its quote is not in the log), unparsed (its answer could not be read)."""
+tell), unverified_quote (its quote is not in the log), unparsed (no usable answer)."""
 
 
 class Verdict(Struct, frozen=True):

@@ -140,6 +140,13 @@ class AnsweredRun:
         """What all askings come to; None where nothing was undecided."""
         return modal_judgement(self.askings) if self.askings else None
 
+    @property
+    def refused(self) -> str:
+        """Why the server did not take a question about it; "" where it took all."""
+        said = [asking.said for asking in self.askings]
+        said += [self.checked] if self.checked else []
+        return next((one.refused for one in said if one.refused), "")
+
 
 def judge_with_model(
     study: Path,
@@ -153,9 +160,10 @@ def judge_with_model(
     """Judge every ingested trajectory by `judge`, then ask a model about what that left undecided.
 
     Verdicts are stored as they come, and every answer is in the study's log of calls before: a
-    judging that was broken off goes on and pays nothing twice. Raises ModelError where the model cannot
-    be reached or paid, with what was judged until then kept; UsageError for a study that keeps no texts
-    and for an unknown probe.
+    judging that was broken off goes on and pays nothing twice. A question that the server does not take
+    leaves its events `unparsed`, and is asked again the next time. Raises ModelError where the model
+    cannot be reached or paid, with what was judged until then kept; UsageError for a study that keeps
+    no texts and for an unknown probe.
     """
     check_probes(options.probes)
     _refuse_without_texts(study)
@@ -167,16 +175,17 @@ def judge_with_model(
     open_jobs, rest = cascade.jobs(again, left_out)
     with open_write(cascade.database, wait=WAIT_SECONDS) as store:
         cascade.put(store, [(job, AnsweredRun()) for job in rest])
-    done = 0
+    done, refused = 0, ""
     unread = list(first.unread)
     for batch in batches(answered(client, options, open_jobs, jobs)):
         read = [(job, said) for job, said in batch if said.problem is None]
         with open_write(cascade.database, wait=WAIT_SECONDS) as store:
             cascade.put(store, read)
         unread += [(job.run.name, said.problem) for job, said in batch if said.problem]
+        refused = next((said.refused for _, said in batch if said.refused), refused)
         done += len(batch)
         progress(Progress("judge", done, len(open_jobs), batch[-1][0].run.name))
-    return cascade.summary(first, sorted(unread))
+    return cascade.summary(first, sorted(unread), refused)
 
 
 def answered(
@@ -267,7 +276,11 @@ class Cascade:
                 for name, check in checks.items()
                 for event, one in (check.settled.items() if check else ())
             ]
-            store.put_judged(self.name, {name: self.inputs.get(name) for name in names}, verdicts)
+            inputs = {  # none of a run that is to be asked about again
+                job.run.name: None if one.refused else self.inputs.get(job.run.name)
+                for job, one in said
+            }
+            store.put_judged(self.name, inputs, verdicts)
             store.put_judged(self.checker, dict.fromkeys(names), checked)
             again = [
                 row
@@ -288,8 +301,10 @@ class Cascade:
             return replace(verdict, judge=self.name)
         return verdict_of(verdict.event, verdict.trial, self.name, self.model, one)
 
-    def summary(self, first: JudgeSummary, unread: list[tuple[str, str]]) -> CascadeSummary:
-        """What is stored now."""
+    def summary(
+        self, first: JudgeSummary, unread: list[tuple[str, str]], refused: str
+    ) -> CascadeSummary:
+        """What is stored now; `refused` says why a question was not taken."""
         with open_write(self.database) as store:
             said = Counter(store.verdict_counts(self.name, self.names))
         stability = run(self.database, "judge_stability").records()
@@ -301,18 +316,18 @@ class Cascade:
             model=self.model,
             shares=shares,
             paid_usd=self.client.spent_usd if self.client.price else None,
-            problem=_problem(shares),
+            problem=_problem(shares, refused),
             stability=tuple(row for row in stability if row["judge"] == self.name),
         )
 
 
-def _problem(shares: dict[str, Any]) -> str | None:
+def _problem(shares: dict[str, Any], refused: str) -> str | None:
     if not shares or (shares["unparsed_share"] or 0) <= MOST_UNPARSED:
         return None
+    why = refused or "see what the model answered in calls.jsonl, and take another model"
     return (
         f"no usable answer on {shares['unparsed']} of {shares['asked']} events asked, more than"
-        f" {MOST_UNPARSED:.0%}: the rates say little; see what the model answered in calls.jsonl, and"
-        " take another model"
+        f" {MOST_UNPARSED:.0%}: the rates say little; {why}"
     )
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from skilljuror.errors import ModelError
+from skilljuror.errors import ModelError, QuestionRefused
 from skilljuror.llm import ModelChoice, ModelClient
 from tests.support.loopback import Reply, completion, model_server
 from tests.support.model_server import Step
@@ -51,7 +51,7 @@ def test_a_fault_on_the_way_is_tried_again(fault):
     assert requests[0] == requests[1]
 
 
-REFUSALS = {
+REFUSALS: dict[str, int | tuple[int, str] | Reply] = {
     "refused the key": 401,
     "gave no answer": 400,
     "no access": 403,
@@ -59,14 +59,19 @@ REFUSALS = {
     "too long": Reply(
         b'{"error": {"message": "maximum context", "code": "context_length_exceeded"}}', 400
     ),
+    "too large": 413,
+    "not understood": (422, "one of the messages is empty"),
     "an empty account": Reply(
         b'{"error": {"message": "quota", "type": "insufficient_quota"}}', 429
     ),
+    "an account without credit": (400, "Your credit balance is too low to access the API."),
 }
+OF_ONE_QUESTION = {"gave no answer", "too long", "too large", "not understood"}
 
 
-@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-def test_a_refusal_is_one_line_at_once(refusal):
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_is_one_line_at_once(name):
+    refusal = REFUSALS[name]
     with (
         model_server(lambda body, n: refusal) as (address, requests),
         pytest.raises(
@@ -76,6 +81,13 @@ def test_a_refusal_is_one_line_at_once(refusal):
         ask(address)
     assert len(requests) == 1
     assert "\n" not in caught.value.message
+    assert isinstance(caught.value, QuestionRefused) == (name in OF_ONE_QUESTION)
+
+
+def test_what_litellm_itself_does_not_take_would_hold_for_every_question():
+    with pytest.raises(ModelError, match="Provider NOT provided") as caught:
+        ModelClient(ModelChoice("nobodys-own")).ask(ASK)
+    assert not isinstance(caught.value, QuestionRefused)
 
 
 def test_after_the_last_try_the_tries_are_told():

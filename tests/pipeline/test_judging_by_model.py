@@ -64,7 +64,7 @@ def rows(study, judge, columns="event, label, category"):
 
 def stop_at(number, script=reader):
     """A server that fails from one request on."""
-    return lambda body, before: 400 if before >= number else script(body, before)
+    return lambda body, before: 403 if before >= number else script(body, before)
 
 
 def test_what_is_proved_stays_and_the_model_settles_the_rest(goldens):
@@ -176,7 +176,7 @@ def test_started_again_after_a_failure_it_pays_nothing_twice(study):
     broken = [True]
 
     def script(body, before):
-        return 400 if broken[0] and before >= 3 else reader(body, before)
+        return 403 if broken[0] and before >= 3 else reader(body, before)
 
     with model_server(script) as (address, requests):
         with pytest.raises(ModelError):
@@ -185,6 +185,24 @@ def test_started_again_after_a_failure_it_pays_nothing_twice(study):
         judge(study, address)
     assert len(requests) == failed + 3
     assert {label for _, label, _ in rows(study, CASCADE)} == {"yes"}
+
+
+def test_a_question_that_is_refused_leaves_the_others_judged_and_is_asked_again(study):
+    strict = [True]
+
+    def script(body, before):
+        if strict[0] and blocks(body["messages"])["task"][-2] == "0":
+            return 422, "against our policy"
+        return reader(body, before)
+
+    with model_server(script) as (address, requests):
+        first = judge(study, address)
+        strict[0] = False
+        last = judge(study, address)
+    assert (first.judged.yes, first.shares["unparsed"], first.shares["calls"]) == (5, 1, 5)
+    assert first.problem is not None
+    assert first.problem.endswith("against our policy")
+    assert (last.judged.yes, last.problem, len(requests)) == (6, None, 6 + 1)
 
 
 def test_a_study_without_texts_is_not_sent_to_a_model(tmp_path):

@@ -5,10 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from skilljuror.errors import QuestionRefused
+from skilljuror.files import digest_json
 from skilljuror.judge.by_model.answers import Answers, Settled, merged, read_answers, settled
 from skilljuror.judge.by_model.excerpts import RunExcerpt
 from skilljuror.judge.by_model.questions import Question
 from skilljuror.llm import ModelAnswer, ModelClient
+from skilljuror.llm.answers import prompt
 from skilljuror.models.measure import JudgeCalls, Verdict
 
 N = TypeVar("N", int, float)
@@ -22,6 +25,8 @@ class ModelJudgement:
     """Event id -> what the answers about it come to."""
     answers: tuple[ModelAnswer, ...]
     """Every answer it took, those that could not be used included."""
+    refused: str = ""
+    """Why the server did not take a question; "" where it took all."""
 
 
 def ask_about(
@@ -29,30 +34,30 @@ def ask_about(
 ) -> ModelJudgement:
     """Ask a model the questions about a run; another `repeat` asks all of them anew.
 
-    An answer that cannot be used leaves its events `unparsed`. Raises ModelError where the model cannot
-    be reached or paid.
+    An answer that cannot be used, and a question that the server does not take, leave their events
+    `unparsed`. Raises ModelError where the model cannot be reached or paid.
     """
     parts: dict[str, list[Settled]] = defaultdict(list)
     given: list[ModelAnswer] = []
     cut: set[str] = set()
+    refused = ""
     for question in questions:
-        parsed, answers = _ask(client, question, run, repeat)
-        given += answers
-        for event, one in parsed.items():
+        said = _ask(client, question, run, repeat)
+        given += said.answers
+        refused = refused or said.refused
+        for event, one in said.settled.items():
             parts[event].append(one)
         cut.update(event.event for event in question.events if question.cut)
     return ModelJudgement(
-        {event: merged(ones, event in cut) for event, ones in parts.items()}, tuple(given)
+        {event: merged(ones, event in cut) for event, ones in parts.items()}, tuple(given), refused
     )
 
 
-def _ask(
-    client: ModelClient, question: Question, run: RunExcerpt, repeat: int
-) -> tuple[dict[str, Settled], list[ModelAnswer]]:
-    """Event id -> what the best answer says of it: of several tries, the last that says anything of it."""
+def _ask(client: ModelClient, question: Question, run: RunExcerpt, repeat: int) -> ModelJudgement:
+    """What the best answer says of each event: of several tries, the last that says anything of it."""
     read: dict[str, Settled] = {}
     answers: list[ModelAnswer] = []
-    problem = ""
+    problem = refused = ""
 
     def check(value: Answers) -> str | None:
         found, wrong = read_answers(value, question.events)
@@ -60,16 +65,20 @@ def _ask(
         read.update((one, settled(answer, by_id[one], run)) for one, answer in found.items())
         return wrong
 
-    for attempt in client.attempts(Answers, question.messages, check, repeat):
-        answers.append(attempt.answer)
-        problem = attempt.problem
-    sha256 = answers[0].prompt_sha256
-    return {
+    try:
+        for attempt in client.attempts(Answers, question.messages, check, repeat):
+            answers.append(attempt.answer)
+            problem = attempt.problem
+    except QuestionRefused as error:
+        problem = refused = error.message
+    sha256 = digest_json(prompt(question.messages))
+    said = {
         event.event: replace(
             read.get(event.event) or Settled("unknown", "unparsed", problem), prompt_sha256=sha256
         )
         for event in question.events
-    }, answers
+    }
+    return ModelJudgement(said, tuple(answers), refused)
 
 
 def verdict_of(event: str, trial: str, judge: str, model: str, one: Settled) -> Verdict:

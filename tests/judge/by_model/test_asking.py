@@ -113,6 +113,34 @@ def test_a_model_that_cannot_be_reached_or_refuses_the_key_stops_everything():
         ask(lambda body, n: 401)
 
 
+def test_a_question_that_the_server_does_not_take_leaves_the_others_judged():
+    work = [{"run": f"other {n} {'word ' * 300}", "prints": ""} for n in range(60)]
+    run = excerpt(RUN[0], *work)
+    too_long = (400, "maximum context length exceeded")
+    said, requests = ask(
+        lambda body, n: reader(body, n) if n else too_long, run, budget=8_000, overlap=1_000
+    )
+    assert len(requests) > 3
+    one = the_one(said)
+    assert (one.label, one.category) == ("unknown", "unparsed")
+    assert "maximum context length exceeded" in one.evidence
+    assert one.prompt_sha256
+    assert one.prompt_sha256 not in {answer.prompt_sha256 for answer in said.answers}
+    assert said.refused == one.evidence
+    assert calls_of("t", "j", MODEL, said).calls == len(requests) - 1
+
+
+def test_what_was_read_stays_where_asking_again_is_refused():
+    run = excerpt(RUN[0], *RUN)
+    good, bad = verdict("e1", step=3), verdict("e0", label="maybe")
+    said, requests = ask(lambda body, n: 413 if n else answer(bad, good), run)
+    assert (len(requests), len(said.answers)) == (2, 1)
+    assert {event: one.category for event, one in said.settled.items()} == {
+        "run#0": "unparsed", "run#1": "implementation",
+    }  # fmt: skip
+    assert said.refused
+
+
 def test_another_repeat_asks_anew(tmp_path):
     run, log = excerpt(), tmp_path / "calls.jsonl"
     with model_server(lambda body, n: answer(verdict())) as (address, requests):
