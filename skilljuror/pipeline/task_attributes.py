@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, Field
 
-from skilljuror.errors import StudyError
+from skilljuror.errors import QuestionRefused, StudyError
 from skilljuror.files import (
     StudyFolder,
     append_jsonl,
@@ -81,7 +81,11 @@ def judge_tasks(
     """
     folder = StudyFolder.existing(study)
     plan = read_record(StudyPlan, folder.plan_file)
-    known = {(row.task, row.prompt_sha256, row.model) for row in judged_attributes(folder)}
+    known = {
+        (row.task, row.prompt_sha256, row.model)
+        for row in judged_attributes(folder)
+        if row.reason != "unparsed"
+    }
     todo = []
     for task in plan.tasks:
         asked = _question(study_file.parent / task.path, task)
@@ -139,17 +143,22 @@ def _ask(
     client: ModelClient, asked: tuple[str, list[Message], dict[str, str]]
 ) -> list[JudgedAttribute]:
     task, messages, texts = asked
-    *_, last = client.attempts(_GivenAttributes, messages, _problem)
     made = partial(
         JudgedAttribute, task=task, model=client.choice.model, prompt_sha256=_digest(messages)
     )
-    if last.value is None or last.problem:
+    try:
+        *_, last = client.attempts(_GivenAttributes, messages, _problem)
+    except QuestionRefused as error:
+        given, problem = None, error.message
+    else:
+        given, problem = last.value, last.problem
+    if given is None or problem:
         names = load_attributes().attributes
         return [
-            made(attribute=name, value=None, reason="unparsed", evidence=last.problem[:600])
+            made(attribute=name, value=None, reason="unparsed", evidence=problem[:600])
             for name in names
         ]
-    return [made(**_checked(one, texts)) for one in last.value.attributes]
+    return [made(**_checked(one, texts)) for one in given.attributes]
 
 
 def _checked(given: _Given, texts: dict[str, str]) -> dict[str, str | int | None]:

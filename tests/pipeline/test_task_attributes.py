@@ -111,6 +111,15 @@ def test_what_is_not_proved_is_no_value(study, text, reasons):
     assert "workflow_type" not in attributes(out)
 
 
+def test_a_question_that_is_refused_is_no_value_and_asked_again(study):
+    out = planned(study)
+    found, _ = judged(study, out, (422, "against our policy"))
+    assert {one.reason for one in found} == {"unparsed"}
+    assert "against our policy" in found[0].evidence
+    found, requests = judged(study, out, both())
+    assert ({one.reason for one in found}, len(requests)) == ({None}, 1)
+
+
 def test_another_task_than_the_one_that_ran_is_refused(study):
     out = planned(study)
     (study / "tea/instruction.md").write_text("Write tea to out.txt.\n")

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 from msgspec import structs
 
 from skilljuror.bundles import load_bundle
-from skilljuror.errors import UnusableAnswer, UsageError
+from skilljuror.errors import QuestionRefused, UnusableAnswer, UsageError
 from skilljuror.files import write_jsonl
 from skilljuror.gates.policies import worst
 from skilljuror.gates.rubric.answers import CheckedAnswer
@@ -301,11 +301,11 @@ class MakerWithModel:
 
 
 def _mended(writer: Rewriter, draft: Draft, findings: Sequence[Finding]) -> Draft | None:
-    """Another text; None where the model gives the same, or none that can be used: then the one that
-    there is stands."""
+    """Another text; None where the model gives the same, or none that can be used, or its server does not
+    take the question: then the one that there is stands."""
     try:
         mended = writer.mend(draft, findings)
-    except UnusableAnswer:
+    except (UnusableAnswer, QuestionRefused):
         return None
     return None if mended.files == draft.files else mended
 

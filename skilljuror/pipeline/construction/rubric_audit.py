@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from skilljuror.bundles import load_bundle
-from skilljuror.errors import StudyError
+from skilljuror.errors import QuestionRefused, StudyError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.gates.rubric.answers import CheckedAnswer, GivenVerdicts, answers_all, checked
 from skilljuror.gates.rubric.items import load_rubric
@@ -107,7 +107,8 @@ def judge_builds(
     threads: int = THREADS,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> RubricSummary:
-    """Ask the model for every item at a place that it has not answered about these very texts.
+    """Ask the model for every item at a place that it has not answered about these very texts;
+    once more where its answer had no usable form or its server did not take the question.
 
     Verdicts are added to `rubric.jsonl` of each build as they come. Raises StudyError where there is no
     build or one that keeps no source, ModelError when the model cannot be reached or the budget is spent:
@@ -136,7 +137,10 @@ def _open_variants(build: Path, model: str) -> list[VariantManifest]:
             [given.get((entry.variant, item.id)) for item in load_rubric().items_of(entry.variant)]
         ]
         if any(
-            one is None or one.model != model or not is_about(one, record, entry)
+            one is None
+            or one.model != model
+            or one.reason == "unparsed"
+            or not is_about(one, record, entry)
             for one in verdicts
         )
     ]
@@ -166,12 +170,15 @@ def _judge_build(client: ModelClient, build: Path) -> list[RubricVerdict]:
 def answers_of(
     client: ModelClient, items: Sequence[RubricItem], source: Bundle, variant: Bundle
 ) -> dict[str, CheckedAnswer]:
-    """Item -> what a model says of a variant, all in one question; unknown where that is too long, or no
-    answer has a usable form. Raises ModelError where there is none."""
+    """Item -> what a model says of a variant, all in one question; unknown where that is too long, its
+    server does not take it, or no answer has a usable form. Raises ModelError where there is none."""
     asked = messages(load_rubric(), items, source, variant)
     if sum(len(message["content"]) for message in asked) > MOST_CHARACTERS:
         return _all_unknown(items, "too_long", "")
-    *_, last = client.attempts(GivenVerdicts, asked, answers_all(items))
+    try:
+        *_, last = client.attempts(GivenVerdicts, asked, answers_all(items))
+    except QuestionRefused as error:
+        return _all_unknown(items, "unparsed", error.message)
     if last.value is None or last.problem:
         return _all_unknown(items, "unparsed", last.problem)
     given = {one.item: one for one in last.value.verdicts}

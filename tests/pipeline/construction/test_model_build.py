@@ -294,6 +294,17 @@ def test_a_second_text_of_no_usable_form_or_none_at_all_leaves_the_first(bench, 
     assert verify_build(bench.target).problems == ()
 
 
+def test_a_second_question_that_is_refused_leaves_the_first_text(bench):
+    first = pages(ALTERED)
+    in_turn = (first, lambda body, n: 413)
+    record, requests = bench.build(
+        lambda body, n: in_turn[n](body, n), "rewrite", variants=("baseline",)
+    )
+    assert rounds_of(bench.target) == [(1, "review", True)]
+    assert (record.options["calls"]["count"], len(requests)) == (1, 2)
+    assert verify_build(bench.target).problems == ()
+
+
 def test_rounds_are_paid_once(bench):
     first, _ = bench.build(pages(TURNED, faithful_page()), "rewrite")
     again, unpaid = bench.build(lambda body, n: 500, "rewrite")

@@ -104,12 +104,25 @@ def test_what_was_answered_is_never_asked_again(build):
 
 def test_a_run_that_broke_off_keeps_what_was_answered(build):
     calls = build.parent / "calls.jsonl"
-    with model_server(lambda body, n: 400 if n == 1 else answers(body)) as (address, requests):
+    with model_server(lambda body, n: 403 if n == 1 else answers(body)) as (address, requests):
         with pytest.raises(ModelError):
             judge_builds(build, client(address, calls))
         assert len([*read_jsonl(calls)]) == 1
         judge_builds(build, client(address, calls))
     assert [len(asked_items(body)) for body in requests] == [4, 7, 7]
+
+
+def test_a_question_that_is_refused_is_unparsed_and_asked_again(build):
+    refused = (400, "against our policy")
+    summary, _ = judged(
+        build, lambda body, n: answers(body) if "PD-1" in asked_items(body) else refused
+    )
+    assert (summary.judged, summary.unparsed) == (11, 4)
+    assert set(outcomes(summary, "pd").values()) == {"accepted"}
+    (state,) = [s for _, s in summary.items if (s.variant, s.item.id) == ("baseline", "SD-1")]
+    assert "against our policy" in state.verdict.evidence
+    summary, requests = judged(build)
+    assert (summary.judged, summary.unparsed, len(requests)) == (4, 0, 1)
 
 
 BAD = {
