@@ -1,6 +1,7 @@
 """Commands that make a study's data: demo, adopt, ingest, judge."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 
 from skilljuror.cli.options import Debug, Formats, Jobs, Json, Study
 from skilljuror.cli.output import command_line, emit, print_legend, progress, table, to_plain
-from skilljuror.errors import NeedsDecision, UsageError
+from skilljuror.errors import NeedsDecision, SkilljurorError, UsageError
 
 
 def demo(
@@ -284,32 +285,38 @@ def judge(
             "--api-base, --budget-usd, --repeat, --probe and --panel go with --model NAME",
             field="model",
         )
+    cascades: list[Any] = []
+    stopped = None
     with progress(json) as listener:
         if model is None:
             summary = judge_study(study, name, again=again, jobs=jobs, progress=listener)
-            cascade = None
         else:
             from skilljuror.llm import ModelChoice, SpendingCap
             from skilljuror.pipeline.judging_by_model import ModelOptions
 
-            cascade = _judge_by_model(
-                study,
-                ModelOptions(
-                    ModelChoice(model, api_base), check_yes,
-                    None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
-                    tuple(filter(None, probe.split(","))),
-                ),
-                name, tuple(filter(None, panel.split(","))), again, jobs, listener,
+            options = ModelOptions(
+                ModelChoice(model, api_base), check_yes,
+                None if budget_usd is None else SpendingCap(budget_usd), threads, repeat,
+                tuple(filter(None, probe.split(","))),
             )  # fmt: skip
-            summary = cascade.judged
-    emit(cascade or summary, json, lambda: _print_judged(study, summary, cascade))
-    if cascade and cascade.problem:
-        print(f"skilljuror: {cascade.problem}", file=sys.stderr)
-    if summary.unread or (cascade and cascade.problem):
+            others = tuple(filter(None, panel.split(",")))
+            cascades, stopped = _judge_by_models(
+                study, options, name, others, again, jobs, listener
+            )
+            summary = cascades[0].judged
+    payload = {**to_plain(cascades[0]), "panel": cascades[1:]} if cascades else summary
+    if not (json and stopped):  # there the error is the one document
+        emit(payload, json, lambda: _print_judged(study, summary, cascades))
+    problems = [f"{one.model}: {one.problem}" for one in cascades if one.problem]
+    for problem in problems:
+        print(f"skilljuror: {problem}", file=sys.stderr)
+    if stopped:
+        raise stopped
+    if summary.unread or problems:
         raise typer.Exit(1)
 
 
-def _judge_by_model(
+def _judge_by_models(
     study: Path,
     options: Any,
     judge: str,
@@ -317,38 +324,52 @@ def _judge_by_model(
     again: bool,
     jobs: int,
     listener: Any,
-) -> Any:
-    """The cascade of the model; before it those of the panel, each for itself, under one budget."""
+) -> tuple[list[Any], SkilljurorError | None]:
+    """The cascade of the model, then those of the panel, each for itself, under one budget; and what
+    stopped the panel."""
     from msgspec import structs
 
     from skilljuror.pipeline.judging_by_model import judge_with_model
-    from skilljuror.pipeline.judging_repeats import check_probes
 
-    check_probes(options.probes)
-    for other in panel:
+    main = options.choice.model
+    made = [judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)]
+    for other in dict.fromkeys(name for name in panel if name != main):
         choice = structs.replace(options.choice, model=other)
         one = structs.replace(options, choice=choice, repeat=1, probes=())
-        judge_with_model(study, one, judge, again=again, jobs=jobs, progress=listener)
-    return judge_with_model(study, options, judge, again=again, jobs=jobs, progress=listener)
+        try:
+            made.append(
+                judge_with_model(study, one, judge, again=again, jobs=jobs, progress=listener)
+            )
+        except SkilljurorError as error:
+            return made, error
+    return made, None
 
 
-def _print_judged(study: Path, summary: Any, cascade: Any) -> None:
+def _print_judged(study: Path, summary: Any, cascades: Sequence[Any]) -> None:
     print(f"{summary.events} events of {summary.trajectories} trajectories by {summary.judge}")
-    print(
-        f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
-        f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
-    )
-    if cascade:
+    print(_said(summary))
+    for cascade in cascades[:1]:
         _print_cascade(cascade)
-    for row in cascade.stability if cascade else ():
+    for row in cascades[0].stability if cascades else ():
         print(
             f"asked again ({row['probe']}): {_share(row['changed'], row['events'])} of {row['events']}"
             f" events flip; mean entropy {row['entropy']:.2f} bits"
         )
+    for cascade in cascades[1:]:
+        print(f"panel, {cascade.model}: {_said(cascade.judged)}")
+        if cascade.shares:
+            print(f"  {_answers(cascade.shares)}; {_cost(cascade)}")
     print_legend(["ERU rate"])
     for trajectory, reason in summary.unread:
         print(f"  not judged: {trajectory}: {reason}")
     print(f"next: {command_line('report', study)}")
+
+
+def _said(summary: Any) -> str:
+    return (
+        f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
+        f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
+    )
 
 
 def _print_cascade(cascade: Any) -> None:
@@ -362,24 +383,32 @@ def _print_cascade(cascade: Any) -> None:
         f" {_share(row['settled_by_model'], row['events'])}; unknown:"
         f" {_share(row['unknown'], row['events'])}"
     )
-    print(
-        f"of {row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} that the"
-        f" model could not tell, {row['unverified_quote']} with a quote that is not in the log,"
-        f" {row['unparsed']} without a usable answer"
-    )
+    print(_answers(row))
     if row["rechecked"]:
         undecided = row["rechecked"] - row["rechecked_yes"] - row["rechecked_no"]
         print(
             f"of {row['rechecked']} yes of {free} that were put to the model, too, it said yes to"
             f" {row['rechecked_yes']}, no to {row['rechecked_no']}, unknown to {undecided}"
         )
-    spent, saved = row["usd_spent"], row["usd_saved_estimate"]
+    saved = row["usd_saved_estimate"]
+    print(
+        _cost(cascade) + ("" if saved is None else f"; saved by {free}, an estimate: ${saved:.4f}")
+    )
+
+
+def _answers(row: dict[str, Any]) -> str:
+    return (
+        f"of {row['asked']} events asked in {row['calls']} calls: {row['insufficient_context']} that the"
+        f" model could not tell, {row['unverified_quote']} with a quote that is not in the log,"
+        f" {row['unparsed']} without a usable answer"
+    )
+
+
+def _cost(cascade: Any) -> str:
+    spent, paid = cascade.shares["usd_spent"], cascade.paid_usd
     if spent is None:
-        print("cost: not known (no price of this model, or no count of tokens)")
-    else:
-        paid = f" (${cascade.paid_usd:.4f} of it now)" if cascade.paid_usd is not None else ""
-        more = "" if saved is None else f"; saved by {free}, an estimate: ${saved:.4f}"
-        print(f"cost: ${spent:.4f}{paid}{more}")
+        return "cost: not known (no price of this model, or no count of tokens)"
+    return f"cost: ${spent:.4f}" + ("" if paid is None else f" (${paid:.4f} of it now)")
 
 
 def _share(count: int, whole: int) -> str:

@@ -11,11 +11,12 @@ import pytest
 
 from skilljuror.judge.tracing import TracingJudge
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
-from tests.support.cli_process import call, complaint
+from tests.support.cli_process import call, complaint, error
 from tests.support.loopback import model_server
 from tests.support.model_judging import MODEL, environment, reader, write_logs
 from tests.support.places import EXAMPLES
 
+OTHER = "openai/gpt-5.2"
 PLANNED = f"""
 name: small
 trials_per_cell: 1
@@ -71,7 +72,41 @@ def test_too_many_answers_without_use_are_said_and_end_with_1(study):
     told = json.loads(done.stdout)
     assert (told["judged"]["yes"], told["judged"]["no"], told["shares"]["unparsed"]) == (0, 0, 3)
     (line,) = done.stderr.strip().splitlines()
-    assert line.startswith("skilljuror: no usable answer on 3 of 3 events asked, more than 2%")
+    assert line.startswith(
+        f"skilljuror: {MODEL}: no usable answer on 3 of 3 events asked, more than 2%"
+    )
+
+
+def of_the_panel(said):
+    """Reads as the model itself; a model of the panel answers by what is given."""
+    return lambda body, before: reader(body, before) if body["model"] in MODEL else said
+
+
+@pytest.mark.slow
+def test_the_panel_comes_after_the_model_and_what_it_leaves_unusable_ends_with_1(study):
+    with model_server(of_the_panel("Everything was used.")) as (address, requests):
+        done = judge(study, address, "--panel", f"{OTHER},{MODEL}")
+        told = json.loads(judge(study, address, "--panel", OTHER, "--json").stdout)
+    assert done.returncode == 1
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("skilljuror: ")]
+    assert line.startswith(f"skilljuror: {OTHER}: no usable answer on 3 of 3 events asked")
+    assert [body["model"] in MODEL for body in requests[:4]] == [True, True, True, False]
+    assert "yes 3, no 0, unknown 0" in done.stdout
+    assert f"panel, {OTHER}: yes 0, no 0, unknown 3" in done.stdout
+    assert "  of 3 events asked in 9 calls: " in done.stdout
+    assert done.stdout.count("cost: $") == 2
+    assert (told["model"], [one["model"] for one in told["panel"]]) == (MODEL, [OTHER])
+
+
+@pytest.mark.slow
+def test_a_panel_that_fails_takes_nothing_from_the_model(study):
+    with model_server(of_the_panel((401, "no such key"))) as (address, _):
+        done = judge(study, address, "--panel", OTHER)
+        as_json = judge(study, address, "--panel", OTHER, "--json")
+    assert (done.returncode, as_json.returncode) == (2, 2)
+    assert "yes 3, no 0, unknown 0" in done.stdout
+    assert "refused the key" in done.stderr
+    assert "refused the key" in error(as_json)["message"]
 
 
 @pytest.mark.slow
