@@ -2,6 +2,8 @@
 -- section: lists
 -- grain: one row is one pair of raters, task and pair of labels
 -- columns: first, second, by_person, task, first_label, second_label, events, weight
+-- read: A verdict that a cascade took over from the judge before it stands beside people alone: beside a
+--   judge it would be an agreement of nobody.
 -- empty: No use was labelled twice. `skilljuror review STUDY` asks people; `skilljuror judge STUDY --model`
 --   asks a model.
 -- column by_person: how many of the two are people
@@ -15,9 +17,10 @@ WITH answered AS (
     GROUP BY s.condition, s.answer
 ),
 raters AS (
-    SELECT judge AS rater, 0 AS person, event, label FROM verdicts
+    SELECT judge AS rater, 0 AS person, event, label, starts_with(judge, 'cascade/') AND model IS NULL AS copied
+    FROM verdicts
     UNION ALL
-    SELECT reviewer, 1, event, label FROM current_labels
+    SELECT reviewer, 1, event, label, false FROM current_labels
 ),
 pairs AS (
     SELECT
@@ -29,6 +32,7 @@ pairs AS (
         b.label AS second_label
     FROM raters AS a
     JOIN raters AS b ON b.event = a.event AND (a.person, a.rater) < (b.person, b.rater)
+    WHERE b.person = 1 OR NOT (a.copied OR b.copied)
 )
 SELECT
     p.first,

@@ -212,7 +212,7 @@ COMPUTED = {
         "Kappa collapses where one label is rare; AC1 does not. Alpha is that of all people together.",
         {
             "first": "a judge, or a person",
-            "events": "uses that both labelled",
+            "events": "uses that both labelled; between judges without verdicts that a cascade took over",
             "agreed_share": "share of equal labels; beside a person weighed by the chance to be drawn",
             "agreed_share_low": "lower end of the 95 % interval, whole tasks resampled (seed 0)",
             "kappa": "Cohen's",
