@@ -167,8 +167,10 @@ COMPUTED = {
             "judge_rate_high": "upper end of the same",
             "corrected_rate": "prediction-powered (PPI++), tasks as clusters; null without labels, and where "
             "they do not reach every answer of the judge",
-            "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions",
-            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval",
+            "adjusted_rate": "Rogan and Gladen's, with sensitivity and specificity of all conditions; null "
+            "where people left open any use of the sample",
+            "adjusted_rate_low": "lower end of Lang and Reiczigel's 95 % interval, which takes uses as "
+            "independent",
         },
         judging.uptake_rates,
         "judged_cells",

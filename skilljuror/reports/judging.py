@@ -11,6 +11,7 @@ from skilljuror.reports.answers import Answers
 from skilljuror.stats.agreement import agreement, krippendorff_alpha
 from skilljuror.stats.intervals import Interval
 from skilljuror.stats.judge_accuracy import (
+    Accuracy,
     CheckedItem,
     CorrectedShare,
     Share,
@@ -144,7 +145,7 @@ def uptake_rates(answers: Answers) -> QueryResult:
             )  # fmt: skip
             rows.append((
                 judge, arm.condition, tasks, arm.events, len(arm.labelled),
-                *_alone(arm), *_corrected(arm), *_adjusted(adjusted, arm),
+                *_alone(arm), *_corrected(arm), *_adjusted(adjusted, arm, accuracy),
             ))  # fmt: skip
     return QueryResult(RATES, rows)
 
@@ -164,7 +165,10 @@ def _corrected(arm: ArmUses) -> Row:
     return _with_reason(made.value, made.interval, "nothing_decided")
 
 
-def _adjusted(made: CorrectedShare, arm: ArmUses) -> Row:
+def _adjusted(made: CorrectedShare, arm: ArmUses, accuracy: Accuracy) -> Row:
+    """None where people left uses open: the judge's share is of all, its accuracy of the others."""
+    if accuracy.undecided:
+        return None, "people_left_open", None, None
     reason = "tells_nothing" if arm.labelled else "no_labels"
     return _with_reason(made.value, made.interval, reason)
 

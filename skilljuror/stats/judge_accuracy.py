@@ -93,7 +93,8 @@ class CorrectedShare:
     """The corrected share, cut to [0, 1]; None where the judge tells nothing (sensitivity +
     specificity up to 1) or either is not known."""
     interval: Interval | None
-    """Lang and Reiczigel's, which knows that sensitivity and specificity are estimates."""
+    """Lang and Reiczigel's, which knows that sensitivity and specificity are estimates, and takes items as
+    independent: those of one task, which are alike, make it too narrow."""
     method: str = "Rogan-Gladen, Lang-Reiczigel interval"
     """Name of the method."""
 
@@ -102,7 +103,8 @@ def rogan_gladen(
     yes: int, judged: int, sensitivity: Share | None, specificity: Share | None, level: float = 0.95
 ) -> CorrectedShare:
     """(apparent share + specificity - 1) / (sensitivity + specificity - 1), the apparent share being
-    `yes` of `judged`. Sound where the judge errs alike in all that it is applied to."""
+    `yes` of `judged`. Sound where the judge errs alike in all that it is applied to, and where people
+    would decide all of it: `judged` holds every item, sensitivity and specificity those they decided."""
     if not judged or sensitivity is None or specificity is None:
         return CorrectedShare(None, None)
     gain = sensitivity.value + specificity.value - 1

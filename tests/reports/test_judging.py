@@ -86,6 +86,16 @@ def test_labels_that_miss_an_answer_of_the_judge_correct_nothing(tmp_path):
     assert "no rate is corrected" in said[1]
 
 
+def test_what_people_leave_open_has_no_place_in_the_adjusted_rate(tmp_path):
+    """A judge's yes divided by all uses, where people decide about some alone, would be below its own rate."""
+    path, truths = judged_study(tmp_path, judge=lambda arm, truth, chance: truth)
+    label(tmp_path, {event: "unknown" if event[-1] < "5" else truths[event] for event in truths})
+    rates, _ = asked(path, "uptake_rates")
+    assert {(row["adjusted_rate"], row["adjusted_rate_reason"]) for row in rates} == {
+        (None, "people_left_open")
+    }
+
+
 def test_two_people_and_how_far_they_agree(tmp_path):
     path, truths = judged_study(tmp_path)
     label(tmp_path, truths, ("ann", "bob"), blind=False)
