@@ -5,6 +5,7 @@ import os
 import shutil
 import stat
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,10 +88,12 @@ def digest_left(root: Path, guest: str, without: Collection[str] = ()) -> str:
 
 def plain_folder(root: Path, guest: str) -> Path | None:
     """The folder `guest` below `root` after programs of others ran there; None where there is none, or
-    a link on the way to it."""
+    a link or a locked folder on the way to it."""
     path = root
-    for part in guest.strip("/").split("/"):
-        path /= part
-        if path.is_symlink():
-            return None
-    return path if path.is_dir() else None
+    with suppress(PermissionError):
+        for part in guest.strip("/").split("/"):
+            path /= part
+            if path.is_symlink():
+                return None
+        return path if path.is_dir() else None
+    return None

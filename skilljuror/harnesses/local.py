@@ -219,7 +219,9 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
     online = not job.agent.scripted
     command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
-    return machine.sandbox.run(command, job.choice.timeout_sec, logs)
+    outcome = machine.sandbox.run(command, job.choice.timeout_sec, logs)
+    machine.folder(machine.recipe.workdir)  # the agent may have locked it, and the root above it
+    return outcome
 
 
 def _digest_after(machine: _TrialMachine, job: TrialJob) -> str | None:
@@ -325,13 +327,14 @@ def _message(job: TrialJob, outcome: tuple[ProcessOutcome, ProcessOutcome, Rewar
 
 @contextlib.contextmanager
 def _machine_faults() -> Iterator[None]:
-    """A full disk is no failure of the agent."""
+    """A full disk is no failure of the agent; a file that it locked is none of the machine, and no
+    reason to try again."""
     try:
         yield
     except OSError as error:
         if error.errno in _MACHINE_FAULTS:
             raise HarnessError(f"the machine failed in the middle of a trial: {error}") from error
-        raise
+        raise RuntimeError(f"a file of the trial is in the way: {error}") from error
 
 
 def _now() -> str:

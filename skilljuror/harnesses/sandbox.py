@@ -14,6 +14,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
@@ -51,6 +52,8 @@ _SHARED_MEMORY = 64_000_000
 """Bytes of /dev/shm."""
 _COPY_SECONDS = 120.0
 """Seconds that copying the files of a trial may take."""
+_DISK_FULL = re.compile(rb": No space left on device$", re.MULTILINE)
+"""What `cp` says of it, after the name of a file that may say anything."""
 _SETTLE_SECONDS = 5.0
 """Seconds to wait for the last process of a namespace to be gone."""
 INSTALL = "install it: apt install bubblewrap, dnf install bubblewrap, or pacman -S bubblewrap"
@@ -186,7 +189,7 @@ class BubblewrapSandbox:
             Command((*_bwrap(network=False), *words, "--", *copy), env, "/"), None
         )
         copying.finish(_COPY_SECONDS, OutputFiles(said, said))
-        if b"No space left" in said.read_bytes():
+        if _DISK_FULL.search(said.read_bytes()):
             raise HarnessError("no space left on the disk to copy the files of a trial; make room")
         limits = replace(self.limits, storage=2 * self.limits.storage)  # of which one is the copy's
         return BubblewrapSandbox(root, limits, self.hidden)
@@ -375,18 +378,26 @@ def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
 
 
 def own_folder(root: Path, guest: str) -> Path:
-    """The folder `guest` below `root`, made of real folders all the way down.
+    """The folder `guest` below `root`, made of real folders all the way down that everybody may enter.
 
     A program in the sandbox may have put a link in its place that points to the host's
-    files; whatever is no folder is removed and made anew.
+    files, or locked it; whatever is no folder is removed and made anew.
     """
     path = root
+    _let_all_enter(path)
     for part in guest.strip("/").split("/"):
         path /= part
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             path.unlink()
         path.mkdir(exist_ok=True)
+        _let_all_enter(path)
     return path
+
+
+def _let_all_enter(folder: Path) -> None:
+    with contextlib.suppress(OSError):  # it has no list of who may
+        os.removexattr(folder, "system.posix_acl_access")
+    folder.chmod(folder.stat().st_mode | 0o755)
 
 
 def remove_tree(folder: Path) -> None:

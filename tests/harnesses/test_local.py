@@ -14,6 +14,7 @@ from skilljuror.errors import HarnessError, UsageError
 from skilljuror.files import digest_tree
 from skilljuror.harnesses import process
 from skilljuror.harnesses.local import LocalHarness, _machine_faults
+from skilljuror.pipeline.execution.faults import MACHINE_FAULTS
 from tests.support.harness_tasks import (
     ISOLATIONS,
     alive,
@@ -291,6 +292,12 @@ def test_a_missing_program_is_a_broken_machine(run):
 def test_a_full_disk_is_a_broken_machine():
     with pytest.raises(HarnessError, match="No space left"), _machine_faults():
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_file_that_the_agent_locked_is_no_fault_that_is_tried_again():
+    with pytest.raises(RuntimeError, match="/root") as raised, _machine_faults():
+        raise PermissionError(errno.EACCES, "Permission denied", "/root")
+    assert raised.type.__name__ not in MACHINE_FAULTS
 
 
 @pytest.mark.parametrize(

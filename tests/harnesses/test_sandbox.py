@@ -202,10 +202,31 @@ def test_a_swapped_folder_does_not_stop_the_verifier(run):
     assert (record.status, record.reward) == ("scored", 1.0)
 
 
+NOBODY = """python3 -c "import os, struct
+who = [(1, 7, 0), (2, 0, 0), (4, 5, 0), (16, 7, 0), (32, 5, 0)]  # of whom the second is root
+os.setxattr('.', 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *one) for one in who))"
+"""
+
+
+@pytest.mark.parametrize("lock", ["chmod 000 /logs", "chmod 700 .; chmod 000 /root", NOBODY])
+def test_a_folder_that_the_agent_locked_is_no_fault_of_the_machine(run, tmp_path, lock):
+    """Else it would get another try, until one does not lock it."""
+    record, _ = run(f"echo done > out.txt; {lock}", variant=make_variant(tmp_path / "variant"))
+    assert (record.status, record.reward) == ("scored", 1.0)
+
+
+def test_a_name_that_speaks_of_a_full_disk_is_none(run):
+    deep = "os.mkdir('No space left'); os.chdir('No space left')\n"
+    deep += "for _ in range(40): os.mkdir('x' * 250); os.chdir('x' * 250)\nopen('file', 'w')"
+    record, _ = run(f'echo done > out.txt; python3 -c "import os\n{deep}"')
+    assert (record.status, record.reward) == ("scored", 1.0)
+
+
 @pytest.mark.parametrize(
     ("edit", "edited"),
     [
         ("cat $3/brew/SKILL.md", False),
+        ("chmod 000 . /", False),
         ("echo more >> $3/brew/SKILL.md", True),
         ("echo more > $3/brew/notes.md", True),
         ("rm -r $3", True),
