@@ -45,5 +45,6 @@ def redact_files(folder: Path, values: Collection[str]) -> int:
                 path.write_bytes(clean)
                 found += 1
         for path in (Path(base, name) for name in (*folders, *names)):
-            path.rename(path.with_name(redact(path.name, wanted)))
+            if (name := redact(path.name, wanted)) != path.name:
+                path.rename(path.with_name(name))
     return found

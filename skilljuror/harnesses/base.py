@@ -1,5 +1,6 @@
 """What a harness is."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -14,6 +15,7 @@ from skilljuror.models.study import (
     PlannedTrial,
     TrialRecord,
 )
+from skilljuror.redaction import redact
 
 
 class TrialJob(Struct, frozen=True):
@@ -100,6 +102,16 @@ class BatchHarness(Harness, Protocol):
         what is under way. Raises HarnessError.
         """
         ...
+
+
+def key_values(agent: AgentProgram) -> dict[str, str]:
+    """Names of the agent's keys with their values, from the environment alone."""
+    return {name: os.environ[name] for name in agent.keys if name in os.environ}
+
+
+def without_keys(text: str, agent: AgentProgram) -> str:
+    """A text without the values of the agent's keys."""
+    return redact(text, key_values(agent).values())
 
 
 def trial_record(job: TrialJob, **outcome: Any) -> TrialRecord:

@@ -3,11 +3,10 @@
 import contextlib
 import errno
 import json
-import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from skilljuror.harnesses.agent_home import (
     write_home_files,
 )
 from skilljuror.harnesses.artifacts import copy_logs, digest_left, list_files
-from skilljuror.harnesses.base import TrialJob, trial_record
+from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
 from skilljuror.harnesses.environment import (
     Allowance,
     DockerfileRecipe,
@@ -48,7 +47,7 @@ from skilljuror.harnesses.sandbox import (
     search_path,
 )
 from skilljuror.models.study import TrialRecord, TrialStatus
-from skilljuror.redaction import redact, redact_files
+from skilljuror.redaction import redact_files
 
 ISOLATIONS = ("auto", "bwrap", "none")
 AGENT_DIR = "/agent"
@@ -116,8 +115,8 @@ class LocalHarness:
 
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
         """One trial; see `harnesses.base.Harness`."""
-        started = _now()
-        with _machine_faults(), self._machine(job) as machine:
+        started, keys = _now(), key_values(job.agent).values()
+        with _machine_faults(), _redacted(target, keys), self._machine(job) as machine:
             write_agent_record(target / "agent.json", job.agent)
             agent = _run_agent(machine, job, target)
             after = _digest_after(machine, job)
@@ -129,7 +128,7 @@ class LocalHarness:
             judged = replace(machine, sandbox=machine.sandbox.fresh(root))
             verifier = _run_verifier(judged, job, target)
             answers = judged.folder(f"{LOGS}/verifier")
-            redact_files(answers, _keys(job).values())  # an error may quote a part of one
+            redact_files(answers, keys)  # an error may quote a part of one
             left_out += copy_logs(answers, target / "verifier")
             artifacts |= {"left_out": left_out, "not_followed": machine.recipe.left_out}
             _write_listing(target / "artifacts.json", artifacts)
@@ -138,7 +137,8 @@ class LocalHarness:
                 "variant_digest_after": after,
                 "tools": told_tools(target / "agent-stdout.txt"),
             }
-            return _without_keys(record.model_copy(update=told), job, target)
+            text = record.model_copy(update=told).model_dump_json()
+        return TrialRecord.model_validate_json(without_keys(text, job.agent))
 
     @contextlib.contextmanager
     def _machine(self, job: TrialJob) -> Iterator[_TrialMachine]:
@@ -215,7 +215,7 @@ def _run_agent(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOu
         "seed": str(job.trial.seed),
     }
     argv = tuple(_PLACEHOLDER.sub(lambda match: values[match[1]], word) for word in job.agent.argv)
-    env = {**machine.env, **NO_BYTECODE, **job.agent.env, **_keys(job)}
+    env = {**machine.env, **NO_BYTECODE, **job.agent.env, **key_values(job.agent)}
     online = not job.agent.scripted
     command = Command(argv, env, visible_path(machine.recipe.workdir), network=online)
     logs = OutputFiles(target / "agent-stdout.txt", target / "agent-stderr.txt")
@@ -231,20 +231,13 @@ def _digest_after(machine: _TrialMachine, job: TrialJob) -> str | None:
     return digest_left(machine.sandbox.root, skills_root(job.agent), job.announced)
 
 
-def _keys(job: TrialJob) -> dict[str, str]:
-    """The agent's keys, from the environment alone."""
-    return {name: os.environ[name] for name in job.agent.keys if name in os.environ}
-
-
-def _without_keys(record: TrialRecord, job: TrialJob, target: Path) -> TrialRecord:
-    """The record, and all that the trial left in `target`, without the values of the agent's keys."""
-    values = [value for value in _keys(job).values() if value]
-    redact_files(target, values)
-    return (
-        TrialRecord.model_validate_json(redact(record.model_dump_json(), values))
-        if values
-        else record
-    )
+@contextlib.contextmanager
+def _redacted(target: Path, keys: Collection[str]) -> Iterator[None]:
+    """However a trial ends, nothing that it leaves in `target` holds the values of the agent's keys."""
+    try:
+        yield
+    finally:
+        redact_files(target, keys)
 
 
 def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> ProcessOutcome:

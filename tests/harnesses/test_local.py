@@ -289,6 +289,17 @@ def test_a_missing_program_is_a_broken_machine(run):
         run(agent=replace(shell_agent(""), argv=("no-such-agent",)))
 
 
+def test_a_key_is_in_nothing_that_a_broken_trial_leaves(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEA_PASS", "of-great-worth-0123")
+    agent = replace(shell_agent("echo it is $TEA_PASS"), keys=("TEA_PASS",))
+    job = make_job(make_task(tmp_path / "task"), agent=agent)
+    (job.task_dir / "tests/test.sh").rename(tmp_path / "gone")
+    (tmp_path / "raw").mkdir()
+    with pytest.raises(FileNotFoundError):
+        LocalHarness({"isolation": "none"}).run(job, tmp_path / "raw")
+    assert stdout(tmp_path / "raw") == "it is [redacted]\n"
+
+
 def test_a_full_disk_is_a_broken_machine():
     with pytest.raises(HarnessError, match="No space left"), _machine_faults():
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -65,7 +65,7 @@ class Faulty:
             return self.local.run(job, target)
         (target / "half.txt").write_text("half", encoding="utf-8")
         if self.fault == "flaky" and _first_time(job):
-            raise HarnessError("no sandbox yet")
+            raise HarnessError(f"no sandbox yet {os.environ.get(KEY)}")
         if self.fault == "unreachable":
             raise ConnectionRefusedError("no server")
         if self.fault in {"flaky", "wrong"}:

@@ -1,7 +1,6 @@
 """From a trial folder of Harbor to a record and its raw artifacts."""
 
 import hashlib
-import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -11,14 +10,14 @@ from msgspec.structs import replace
 from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
 from skilljuror.harnesses.artifacts import copy_logs
-from skilljuror.harnesses.base import TrialJob, trial_record
+from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
 from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
 from skilljuror.harnesses.rewards import Reward, chosen_reward
 from skilljuror.models.harbor import CANCELLED, HarborResult
 from skilljuror.models.study import TrialRecord
 from skilljuror.parsers.harbor.lock import locked_skills, skill_digest, told
 from skilljuror.parsers.harbor.result import read_result, record_fields
-from skilljuror.redaction import redact, redact_files
+from skilljuror.redaction import redact_files
 
 
 def finished_trials(job: HarborJob) -> dict[str, tuple[Path, HarborResult]]:
@@ -66,8 +65,7 @@ def collect(
     _refuse_other_skills(job, folder)
     left_out = copy_logs(folder, target)
     write_agent_record(target / "agent.json", job.agent)
-    keys = [value for name in job.agent.keys if (value := os.environ.get(name))]
-    redact_files(target, keys)
+    redact_files(target, key_values(job.agent).values())
     reward = chosen_reward(result.rewards) if result.rewards else Reward(None)
     said = [result.message, reward.problem, *(f"not copied: {one}" for one in left_out[:1])]
     fields = record_fields(replace(result, reward=reward.value)) | {
@@ -81,7 +79,7 @@ def collect(
     record = trial_record(job, **fields)
     if record.agent_version is None:
         record = record.model_copy(update={"agent_version": result.agent_version})
-    return TrialRecord.model_validate_json(redact(record.model_dump_json(), keys))
+    return TrialRecord.model_validate_json(without_keys(record.model_dump_json(), job.agent))
 
 
 def _network(job: TrialJob) -> str:

@@ -109,6 +109,7 @@ class HarborHarness:
         program = self._program()
         kept = set()
         for job in earlier_jobs(batch.folder, batch.jobs):
+            job.without_keys()
             remove_kept(job, batch.kept)
             for one in self._handed_out(job, program):
                 kept.add(one[0].trial.trial)
@@ -143,6 +144,7 @@ class HarborHarness:
                 for one in [one for one in running if one.over]:
                     running.remove(one)
                     free += min(len(one.job.trials), batch.at_once)
+                    one.job.without_keys()
                     yield from self._results(one, program)
                 now = sum(one.job.ended() for one in running)
                 if now != ended:
@@ -153,6 +155,7 @@ class HarborHarness:
                 one.ask_to_stop()
             for one in running:
                 one.stop()
+                one.job.without_keys()
 
     def _results(
         self, running: RunningJob, program: HarborProgram

@@ -15,8 +15,9 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError
 from skilljuror.files import write_atomic
 from skilljuror.harnesses.agent_home import skills_listing
-from skilljuror.harnesses.base import TrialJob
+from skilljuror.harnesses.base import TrialJob, key_values
 from skilljuror.harnesses.harbor.program import HarborProgram
+from skilljuror.redaction import redact, redact_files
 
 INSIDE = Path(__file__).parents[1] / "inside_harbor"
 """The modules that Harbor loads; nothing else of ours comes onto its path."""
@@ -50,6 +51,18 @@ class HarborJob(Struct, frozen=True):
     def ended(self) -> int:
         """How many of its trials have a result."""
         return sum((folder / "result.json").exists() for folder in self.trial_folders)
+
+    def without_keys(self) -> None:
+        """Take the values of its agents' keys out of what Harbor printed, and out of its trials, of which
+        those that never ended stay here."""
+        keys = {value for job in self.trials.values() for value in key_values(job.agent).values()}
+        with contextlib.suppress(FileNotFoundError):
+            output = self.folder / OUTPUT
+            write_atomic(
+                output, redact(output.read_text(encoding="utf-8", errors="replace"), keys).encode()
+            )
+        with contextlib.suppress(PermissionError):  # files of a container's own user
+            redact_files(self.folder / "harbor", keys)
 
 
 def jobs_of(trials: Sequence[TrialJob]) -> list[list[TrialJob]]:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from skilljuror.errors import HarnessError, SkilljurorError, StudyError
 from skilljuror.files import StudyFolder, sync_tree, write_record
 from skilljuror.harnesses import HARNESSES
-from skilljuror.harnesses.base import Collected, Harness, TrialJob, trial_record
+from skilljuror.harnesses.base import Collected, Harness, TrialJob, trial_record, without_keys
 from skilljuror.harnesses.process import raise_if_stopped, request_stop
 from skilljuror.models.study import HarnessChoice, TrialRecord
 from skilljuror.pipeline.execution.attempts import next_attempt, set_aside
@@ -188,7 +188,7 @@ def _error_record(job: TrialJob, error: Exception, isolation: str, started: str)
         status="error",
         reward=None,
         exception=type(error).__name__,
-        message=f"{type(error).__name__}: {text}"[:500],
+        message=without_keys(f"{type(error).__name__}: {text}", job.agent)[:500],
         harness=job.choice.name,
         isolation=isolation,
         variant_digest=None,

@@ -143,6 +143,20 @@ def test_a_key_is_in_nothing_that_is_kept(tmp_path, monkeypatch):
     assert "planted" not in record.model_dump_json()
 
 
+def test_a_key_is_in_nothing_that_a_job_leaves(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEA_API_KEY", "sk-planted-key-0123456789")
+    job = make_job(make_task(tmp_path / "tea"), agent=talkative({"script": "true"}, None))
+    place = tmp_path / "job" / "harbor" / "pd-1-1"
+    place.mkdir(parents=True)
+    trial = copied_trial(place)
+    (trial / "result.json").unlink()
+    for said in (tmp_path / "job" / "harbor.txt", trial / "agent" / "said.txt"):
+        said.write_text("my key is sk-planted-key-0123456789\n")
+    HarborJob(tmp_path / "job", {"tea": job}).without_keys()
+    for said in (tmp_path / "job" / "harbor.txt", trial / "agent" / "said.txt"):
+        assert said.read_text().startswith("my key is [redacted")
+
+
 def test_what_is_left_of_a_kept_attempt_is_handed_out_no_second_time(job, tmp_path):
     place = tmp_path / "job" / "harbor" / "pd-1-1"
     place.mkdir(parents=True)

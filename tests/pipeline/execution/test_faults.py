@@ -30,11 +30,13 @@ def earlier(out):
     ]
 
 
-def test_a_fault_of_the_machine_is_tried_again_and_stays_a_record(tmp_path):
+def test_a_fault_of_the_machine_is_tried_again_and_stays_a_record(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "of great worth")
     summary = run_study(faulty(tmp_path, "flaky", retries=1), tmp_path / "out")
     assert (summary.statuses, summary.ran, summary.rerun) == ({"scored": 1}, 1, 0)
     (attempt,) = earlier(tmp_path / "out")
     assert (attempt.status, attempt.exception, attempt.reward) == ("error", "HarnessError", None)
+    assert attempt.message == f"HarnessError: no sandbox yet [redacted {KEY}]"
     assert (tmp_path / "out/attempts/tea__faulty__1__1/raw/half.txt").is_file()
 
 
