@@ -20,7 +20,9 @@ from skilljuror.harnesses.limits import MEGABYTE, Limits
 from skilljuror.harnesses.sandbox import RESERVED, host_path
 
 WORKDIR = "/app"
-NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", "skills"})
+BAKED_SKILLS = "skills"
+"""Entry of environment/ with the Skill that a task brings."""
+NOT_COPIED = frozenset({"Dockerfile", "docker-compose.yaml", "docker-compose.yml", BAKED_SKILLS})
 """Entries of environment/ that are no files of the task."""
 _SILENT = frozenset({"FROM", "WORKDIR", "COPY", "ADD", "CMD", "ENTRYPOINT", "LABEL", "MAINTAINER"})
 """Instructions that are followed, or that change nothing a trial could see."""
@@ -105,8 +107,8 @@ def _copies(words: list[str], workdir: str) -> list[tuple[str, str]]:
     *sources, target = paths
     slash = "/" if target.endswith(("/", ".")) or len(sources) > 1 else ""
     absolute = posixpath.normpath(posixpath.join(workdir, target)) + slash
-    kept = [source.lstrip("/").removeprefix("./") or "." for source in sources]
-    return [(source, absolute) for source in kept if source.split("/")[0] != "skills"]
+    kept = [posixpath.normpath(source.lstrip("/")) for source in sources]
+    return [(source, absolute) for source in kept if source.split("/")[0] != BAKED_SKILLS]
 
 
 def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
@@ -139,7 +141,7 @@ def _matching(environment: Path, source: str) -> list[Path]:
             f"the task's Dockerfile copies {source!r}, which is not in {str(environment)!r};"
             " add the file or correct the line"
         )
-    return paths
+    return [path for path in paths if not _is_below(path, environment / BAKED_SKILLS)]
 
 
 def _is_below(path: Path, folder: Path) -> bool:
@@ -159,6 +161,7 @@ def _copy(environment: Path, path: Path, target: Path, into: bool) -> None:
 
 def _ignoring(environment: Path) -> Callable[[str, list[str]], set[str]]:
     def ignored(folder: str, names: list[str]) -> set[str]:
-        return {name for name in names if Path(folder) == environment and name in NOT_COPIED}
+        whole = Path(folder).resolve() == environment.resolve()
+        return {name for name in names if whole and name in NOT_COPIED}
 
     return ignored

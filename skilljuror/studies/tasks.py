@@ -2,6 +2,7 @@
 
 import glob
 import os
+import posixpath
 import re
 import shlex
 import tomllib
@@ -210,8 +211,8 @@ def copies_skills(line: str) -> bool:
         return False
     if not words or words[0].upper() not in {"COPY", "ADD"}:
         return False
-    sources = [word.removeprefix("./") for word in words[1:-1] if not word.startswith("--")]
-    return any(Path(word).parts[:1] == (BAKED_SKILLS,) for word in sources)
+    sources = [posixpath.normpath(word.lstrip("/")) for word in words[1:-1] if word[:2] != "--"]
+    return any(source.split("/")[0] == BAKED_SKILLS for source in sources)
 
 
 def _refuse_contaminated(conditions: Sequence[Condition], folder: Path) -> None:

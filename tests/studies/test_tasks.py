@@ -68,6 +68,8 @@ def test_skills_of_the_task_itself_are_the_default_and_are_stripped(base):
         ("COPY skills /s", True),
         ("copy ./skills/brew /s", True),
         ("ADD a skills /s", True),
+        ("COPY a/../skills /s", True),
+        ("COPY /skills /s", True),
         ("COPY skillset /s", False),
         ("COPY a skills", False),
         ("# COPY skills /s", False),

@@ -123,7 +123,7 @@ class HarborHarness:
     ) -> Iterator[tuple[TrialJob, Collected]]:
         tasks = {job.task.name: job for job in pending}
         folders = {name: prepare_task(job, batch.folder / "tasks") for name, job in tasks.items()}
-        roots = self._roots(tasks, batch.scratch)
+        roots = self._roots(folders, batch.scratch)
         waiting = jobs_of(pending)
         running: list[RunningJob] = []
         free, ended = batch.at_once, 0
@@ -189,13 +189,13 @@ class HarborHarness:
     def _program(self) -> HarborProgram:
         return find_harbor(self.option)
 
-    def _roots(self, tasks: Mapping[str, TrialJob], scratch: Path) -> dict[str, dict[str, str]]:
+    def _roots(self, tasks: Mapping[str, Path], scratch: Path) -> dict[str, dict[str, str]]:
         """Name of each task -> the files that its sandbox begins with, and where commands start."""
         roots: dict[str, dict[str, str]] = {}
-        for name, job in tasks.items() if self.environment == "bwrap" else ():
+        for name, task in tasks.items() if self.environment == "bwrap" else ():
             root = Path(tempfile.mkdtemp(dir=scratch, prefix="root-"), name)
             root.mkdir()
-            recipe = copy_environment(job.task_dir / "environment", root)
+            recipe = copy_environment(task / "environment", root)
             roots[name] = {"root": str(root), "workdir": recipe.workdir}
         return roots
 

@@ -1,5 +1,6 @@
 """Tasks as Harbor gets them: a copy without the Skills that they bring."""
 
+import posixpath
 import shlex
 import shutil
 import tomllib
@@ -7,8 +8,7 @@ from pathlib import Path
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import TrialJob
-
-_BAKED = "skills"
+from skilljuror.harnesses.environment import BAKED_SKILLS
 
 
 def prepare_task(job: TrialJob, folder: Path) -> Path:
@@ -16,7 +16,7 @@ def prepare_task(job: TrialJob, folder: Path) -> Path:
     what the plan says of the task. Raises HarnessError for a line that cannot be taken out alone."""
     target = folder / job.task.name
     shutil.rmtree(target, ignore_errors=True)
-    baked = job.task_dir / "environment" / _BAKED
+    baked = job.task_dir / "environment" / BAKED_SKILLS
 
     def without_skills(base: str, names: list[str]) -> set[str]:
         return {name for name in names if Path(base, name) == baked}
@@ -45,7 +45,11 @@ def _without_skills(line: str) -> list[str]:
     words = shlex.split(line, comments=True)
     flags = [word for word in words[1:] if word.startswith("--")]
     *sources, target = [word for word in words[1:] if not word.startswith("--")]
-    kept = [word for word in sources if Path(word.removeprefix("./")).parts[:1] != (_BAKED,)]
+    kept = [
+        word
+        for word in sources
+        if posixpath.normpath(word.lstrip("/")).split("/")[0] != BAKED_SKILLS
+    ]
     return [" ".join([words[0], *flags, *kept, target])] if kept else []
 
 

@@ -9,6 +9,7 @@ FROM python:3.12-slim
 WORKDIR /app
 COPY input.txt /app/
 COPY skills /root/.claude/skills
+COPY deep/../skills /app/skills
 COPY --chmod=755 ./skills/brew notes.txt /app/
 """
 SETTINGS = '[environment]\nskills_dir = "/skills"\ncpus = 2\n\n[metadata]\ndomain = "tea"\n'
