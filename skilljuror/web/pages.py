@@ -38,6 +38,11 @@ SAID = {
     "done": "Everything here is decided.",
 }
 """What a page says about the form that led to it."""
+GONE = (
+    "This question is not asked, or not any more: what it was about has changed, or was built or judged"
+    " anew. The queue has all that waits."
+)
+"""Of a question that a link or a form names and the queue does not hold."""
 
 
 def review_app(reviewing: Reviewing) -> Starlette:
@@ -139,7 +144,12 @@ class _Pages:
         queue = self._queue(words)
         place = queue.place(words.get("id", ""))
         if place is None:
-            raise HTTPException(404, "There is no such question here.")
+            return self._page(
+                "message.html.j2",
+                404,
+                title="Not asked here",
+                message=GONE + " Your answer was not kept." * bool(wrong),
+            )
         item = queue.items[place]
         return self._page(
             "item.html.j2",
@@ -176,7 +186,10 @@ class _Pages:
         item = self._desk.undo(self._reviewing.reviewer)
         if item is None:
             return RedirectResponse(_link("/", said="nothing"), 303)
-        return RedirectResponse(_link("/item", id=item, said="undone"), 303)
+        queue = self._queue({})
+        if (place := queue.place(item)) is None:
+            return RedirectResponse(_link("/", said="undone"), 303)
+        return RedirectResponse(_link("/item", id=queue.items[place].id, said="undone"), 303)
 
     async def _form(self, request: Request) -> dict[str, str]:
         """The fields of a form of ours."""

@@ -118,6 +118,16 @@ def test_undo_shows_the_question_again(client, desk):
     assert [row["answer"] for row in rows(desk)] == ["yes", "no", ""]
 
 
+def test_undo_of_what_is_not_in_the_queue_leads_to_the_queue(client, desk):
+    with (desk[0] / "answers.jsonl").open("w") as file:
+        row = {"reviewer": "ann", "item": "uptake:beside", "answer": "yes"}
+        file.write(json.dumps(row) + "\n")
+    page = client.post("/undo")
+    assert page.status_code == 200
+    assert "Taken back" in page.text
+    assert "What waits for you" in page.text
+
+
 @pytest.mark.parametrize(
     "answer", ["source_idiosyncrasy", "packaging_artifact", "controlled_repair", "reject"]
 )
@@ -155,7 +165,11 @@ def test_what_is_not_there(client, path):
 
 
 def test_a_form_for_a_question_that_is_gone(client, desk):
-    assert client.post("/decide", id="gone", answer="yes").status_code == 404
+    page = client.post("/decide", id="gone", answer="yes")
+    assert page.status_code == 404
+    assert "not asked, or not any more" in page.text
+    assert "Your answer was not kept" in page.text
+    assert "To the queue" in page.text
     assert not (desk[0] / "answers.jsonl").exists()
 
 
