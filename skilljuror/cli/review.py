@@ -67,7 +67,7 @@ def review(
     if not given:
         _open_page(place, desk, who, blind, port, not no_open, json)
     elif item:
-        _show(desk, item, who, blind, json)
+        _show(desk.asked(item, who, blind), json)
     elif decide:
         for words in decide:
             name, _, answer = words.rpartition("=")
@@ -161,10 +161,9 @@ def _progress(items: Any, who: str) -> str:
     return f"{sum(one.decided is not None for one in items)}/{len(items)} decided by {who}"
 
 
-def _show(desk: "StudyDesk", name: str, who: str, blind: bool, json: bool) -> None:
+def _show(found: "ReviewItem", json: bool) -> None:
     from msgspec.structs import replace
 
-    found = desk.asked(name, who, blind)
     found = replace(found, texts=tuple(found.texts))
     emit(found, json, lambda: _print_item(found))
 

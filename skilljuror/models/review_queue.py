@@ -1,5 +1,6 @@
 """What waits for a person, and what a person may answer."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
@@ -47,15 +48,21 @@ class ReviewItem(Struct, frozen=True):
     """This reviewer's standing answer; None where there is none."""
 
 
+def blind_id(item: str) -> str:
+    """What a blind reviewer is told for the id of an item, which may hold a rule or a condition."""
+    return hashlib.sha256(item.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
 class ReviewDesk(Protocol):
     """Where a reviewer's questions come from and answers go; every answer is on disk when it returns."""
 
     def queue(self, reviewer: str, blind: bool) -> Sequence[ReviewItem]:
-        """All items, suspicious first, decided ones included (progress is counted from them)."""
+        """All items, suspicious first, decided ones included (progress is counted from them); for a
+        blind reviewer without anything that a machine said, in an order that tells nothing."""
         ...
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """Record an answer. Raises UsageError for an item or an answer that there is not."""
+        """Record an answer; `item` is an id or its `blind_id`. Raises UsageError for an item or an answer that there is not."""
         ...
 
     def undo(self, reviewer: str) -> str | None:

@@ -118,7 +118,7 @@ class _Pages:
             state=state,
             listed=listed,
             counts={kind: len(queue_of(everything.items, kind).items) for kind in ("", *KINDS)},
-            agreements=self._reviewing.agreements(),
+            agreements=() if self._reviewing.blind else self._reviewing.agreements(),
             said=SAID.get(words.get("said", ""), ""),
         )
 

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, get_args
 
-from skilljuror.models.review_queue import Adjudication, ReviewDesk, ReviewItem, ReviewKind
+from skilljuror.models.review_queue import (
+    Adjudication,
+    ReviewDesk,
+    ReviewItem,
+    ReviewKind,
+    blind_id,
+)
 from skilljuror.stats.agreement import Agreement
 
 KINDS: tuple[str, ...] = get_args(ReviewKind)
@@ -85,8 +91,10 @@ class Queue(NamedTuple):
         return sum(item.decided is not None for item in self.items)
 
     def place(self, item_id: str) -> int | None:
-        """Where an item, or one that says the same, stands, from 0; None where it does not."""
-        same = (n for n, item in enumerate(self.items) if item_id in {item.id, *item.repeats})
+        """Where an item, or one that says the same, stands, from 0, also by the id that blind reviewers
+        are not told; None where it does not."""
+        names = {item_id, blind_id(item_id)}
+        same = (n for n, item in enumerate(self.items) if names & {item.id, *item.repeats})
         return next(same, None)
 
     def next_open(self, after: int) -> ReviewItem | None:

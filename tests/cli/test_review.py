@@ -35,7 +35,10 @@ def test_from_the_list_to_an_answer_and_back(asked):
     shown = asked(item, "--blind")
     assert "»Boil 500 ml of water.«" in shown
     assert "machine:" not in shown
-    said = asked("--decide", f"{item}=packaging_artifact", "--why", "so", "--reviewer", "Ann ")
+    listed = json.loads(asked("--list", "--json", "--blind"))
+    blind = next(one["id"] for one in listed["items"] if "»Boil" in asked(one["id"], "--blind"))
+    assert blind not in item
+    said = asked("--decide", f"{blind}=packaging_artifact", "--why", "so", "--reviewer", "Ann ")
     assert "1/2 decided by Ann" in said
     asked("--decide", f"{item}=reject", "--why", "so", "--reviewer", "Bob")
     told = asked("--list", "--reviewer", "Ann")

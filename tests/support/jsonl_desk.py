@@ -66,7 +66,12 @@ class JsonlDesk:
         """As the protocol says."""
         standing = self._standing(reviewer)
         items = sorted(self.items, key=lambda item: (-item.suspicion, item.id))
-        return [msgspec.structs.replace(item, decided=standing.get(item.id)) for item in items]
+        return [
+            msgspec.structs.replace(
+                item, decided=standing.get(item.id), machine=None if blind else item.machine
+            )
+            for item in items
+        ]
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
         """As the protocol says."""

@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from skilljuror.models.review_queue import blind_id
 from skilljuror.web.questions import Choice, choices, label_of, queue_of
 from tests.support.jsonl_desk import finding, item
 
@@ -56,3 +57,5 @@ def test_an_item_is_found_by_one_that_says_the_same():
     queue = queue_of([item(0), finding(1, repeats=("finding:other/pd/1",))], "")
     assert queue.place("finding:other/pd/1") == queue.place("finding:build/pd/1") == 1
     assert queue.place("finding:other/pd/2") is None
+    blind = queue_of([item(0), item(1, id=blind_id("uptake:run#1"))], "")
+    assert blind.place("uptake:run#1") == blind.place(blind_id("uptake:run#1")) == 1

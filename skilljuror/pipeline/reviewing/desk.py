@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from skilljuror.errors import InUseError, StudyError, UsageError
 from skilljuror.files import StudyFolder, append_jsonl
 from skilljuror.models.review import ADJUDICATIONS, Decision
-from skilljuror.models.review_queue import ReviewItem, ReviewText
+from skilljuror.models.review_queue import ReviewItem, ReviewText, blind_id
 from skilljuror.pipeline.construction.build_folder import REVIEWS
 from skilljuror.pipeline.construction.stored_builds import builds_at, refresh_builds
 from skilljuror.pipeline.review_rows import (
@@ -25,7 +25,7 @@ from skilljuror.pipeline.review_rows import (
     standing,
 )
 from skilljuror.pipeline.reviewing.findings import finding_questions
-from skilljuror.pipeline.reviewing.question import Question
+from skilljuror.pipeline.reviewing.question import Question, blinded
 from skilljuror.pipeline.reviewing.rubric import rubric_questions
 from skilljuror.pipeline.reviewing.uptake import (
     PREFIX,
@@ -52,7 +52,7 @@ class StudyDesk:
         """`place` must exist. Raises StudyError."""
         StudyFolder.existing(place)
         self._place = place
-        self._texts: dict[str, tuple[ReviewText, ...]] = {}
+        self._texts: dict[tuple[str, bool], tuple[ReviewText, ...]] = {}
         self._untold: list[str] = []
         """Items with answers that no database has been told of."""
 
@@ -81,17 +81,20 @@ class StudyDesk:
 
     @cached_property
     def _index(self) -> dict[str, Question]:
-        """The same by the ids of repeats, too, and other events that somebody asked for."""
-        return {name: one for one in self._questions.values() for name in one.stores}
+        """The same by the ids of repeats, too, by those that blind reviewers are told, and other events that
+        somebody asked for."""
+        return _by_every_name(self._questions.values())
 
     def queue(self, reviewer: str, blind: bool) -> Sequence[ReviewItem]:
-        """All items, suspicious first, decided ones included, at the end what this reviewer labelled beside
-        the sample; the log around an event is read when its texts are looked at.
+        """All items, suspicious first, by digest for a blind reviewer, decided ones included, at the end what
+        this reviewer labelled beside the sample; the log around an event is read when its texts are looked at.
 
         Raises StudyError for a damaged file.
         """
         answers = self.answers()
         asked = list(self._questions.values())
+        if blind:
+            asked.sort(key=lambda one: (one.item.kind, blind_id(one.item.id)))
         sampled = {name for one in asked for name in one.stores}
         asked += [self._index[one] for by, one in answers if by == reviewer and one not in sampled]
         return [self._as_asked(one, reviewer, blind, answers) for one in asked]
@@ -103,12 +106,14 @@ class StudyDesk:
             for item in dict.fromkeys(items)
             if item.startswith(PREFIX) and item not in self._index
         ]
-        self._index.update((one.item.id, one) for one in event_questions(self._place, events))
+        self._index.update(_by_every_name(event_questions(self._place, events)))
 
     def question(self, item: str) -> Question:
         """One question by its id, or by that of a repeat, or about any event of the study. Raises
         UsageError that guesses at what was meant."""
         self.look_up([item])
+        if item not in self._index:
+            self.answers()  # looks up what was labelled beside the sample, for its other name
         if found := self._index.get(item):
             return found
         near = " or ".join(map(repr, get_close_matches(item, self._index, n=2)))
@@ -120,8 +125,7 @@ class StudyDesk:
         )
 
     def asked(self, item: str, reviewer: str, blind: bool) -> ReviewItem:
-        """One question, about any event of the study, too, as this reviewer is asked it. Raises UsageError
-        as `question` does."""
+        """One question as `queue` has it. Raises UsageError."""
         return self._as_asked(self.question(item), reviewer, blind, self.answers())
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
@@ -140,7 +144,7 @@ class StudyDesk:
         item = question.item
         if answer not in item.answers:
             raise UsageError(
-                f"{answer!r} is no answer to {item.id!r}; choose of {', '.join(item.answers)}",
+                f"{answer!r} is no answer to a question of kind {item.kind!r}; choose of {', '.join(item.answers)}",
                 field="answer",
             )
         if answer in ADJUDICATIONS and not reason.strip():
@@ -220,7 +224,7 @@ class StudyDesk:
     def _as_asked(
         self, question: Question, reviewer: str, blind: bool, answers: Answers
     ) -> ReviewItem:
-        item = question.item
+        item = blinded(question.item) if blind else question.item
         given = {
             found.answer if (found := answers.get((reviewer, name))) else None
             for name in question.stores
@@ -229,18 +233,18 @@ class StudyDesk:
             item,
             texts=item.texts
             if item.kind != "uptake"
-            else cast("tuple[ReviewText, ...]", _EventTexts(self, item)),
-            machine=None if blind else item.machine,
+            else cast("tuple[ReviewText, ...]", _EventTexts(self, question.item, blind)),
             decided=given.pop() if len(given) == 1 else None,
         )
 
-    def event_texts(self, item: ReviewItem) -> tuple[ReviewText, ...]:
+    def event_texts(self, item: ReviewItem, blind: bool) -> tuple[ReviewText, ...]:
         """The texts of a question about an event, read once."""
-        if item.id not in self._texts:
+        key = (item.id, blind)
+        if key not in self._texts:
             event = item.id.removeprefix(PREFIX)
             run = item.title.partition(" · ")[0]
-            self._texts[item.id] = event_texts(self._place, run, event)
-        return self._texts[item.id]
+            self._texts[key] = event_texts(self._place, run, event, blind)
+        return self._texts[key]
 
     def _refresh(self, decisions: Sequence[Decision]) -> None:
         """Bring the databases up to date; one that is in use for long gets it with the next answer, or by
@@ -266,11 +270,17 @@ class StudyDesk:
             self._untold = []
 
 
+def _by_every_name(questions: Iterable[Question]) -> dict[str, Question]:
+    return {
+        name: one for one in questions for each in one.stores for name in (each, blind_id(each))
+    }
+
+
 class _EventTexts(Sequence[ReviewText]):
     """The texts of one event, which cost the reading of a log: read when somebody looks at them."""
 
-    def __init__(self, desk: StudyDesk, item: ReviewItem) -> None:
-        self._read = partial(desk.event_texts, item)
+    def __init__(self, desk: StudyDesk, item: ReviewItem, blind: bool) -> None:
+        self._read = partial(desk.event_texts, item, blind)
 
     @overload
     def __getitem__(self, index: int) -> ReviewText: ...

@@ -26,7 +26,7 @@ ASKED = (
     "May the variant stand as it is here? Say whether it stood in the source already, comes from packaging,"
     " or is a repair that keeps the knowledge; else reject it."
 )
-FAILED = " The gate failed it by itself: your answer is recorded, and only a waiver lets it pass."
+FAILED = ". The gate failed it by itself: your answer is recorded, and only a waiver lets it pass."
 SUSPICION = {"high": 0.9, "medium": 0.7, "low": 0.5}
 """How much a finding needs a look, by its severity; half of it where no decision settles the verdict."""
 
@@ -122,11 +122,12 @@ def _question(
         id=first,
         kind="finding",
         title=f"{build.resolve().name}/{result.variant} · {finding.file}{line}",
-        question=ASKED + FAILED * failed,
+        question=ASKED,
         answers=ADJUDICATIONS,
         suspicion=SUSPICION.get(finding.severity, 0.5) / (1 + failed),
         texts=texts[build].beside(result, finding),
-        machine=f"{result.gate} {result.verdict}: {finding.rule} ({finding.severity}): {finding.message}",
+        machine=f"{result.gate} {result.verdict}: {finding.rule} ({finding.severity}): {finding.message}"
+        + FAILED * failed,
         repeats=tuple(others),
     )
     return Question(item, seen_in(finding), stores)

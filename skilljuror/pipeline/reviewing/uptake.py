@@ -67,13 +67,13 @@ def _question(place: Path, row: dict[str, Any]) -> Question:
     return Question(item, row["seen"], {name: StudyFolder(place).reviews})
 
 
-def event_texts(place: Path, run_name: str, event: str) -> tuple[ReviewText, ...]:
+def event_texts(place: Path, run_name: str, event: str, blind: bool) -> tuple[ReviewText, ...]:
     """What an event showed, what its agent then did, and the task, as a model that judges is told it;
-    why not, where its log is gone."""
+    where its log is gone, why, but to a blind reviewer, for that names the run."""
     try:
         details = look_up(place, run_name)
     except SkilljurorError as error:
-        return (ReviewText("the log cannot be read", str(error)),)
+        return (ReviewText("the log cannot be read", "" if blind else str(error)),)
     if details.trajectory is None or event not in {one.event for one in details.events}:
         return (ReviewText("the log cannot be read", "it does not hold this event any more"),)
     seen = excerpt_of(details.trajectory, details.events, details.manifest, {event})

@@ -2,11 +2,14 @@
 
 import json
 
+import msgspec
 import pytest
 
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.files import append_jsonl, read_jsonl
+from skilljuror.models.review_queue import blind_id
 from skilljuror.pipeline.reviewing.desk import StudyDesk
+from skilljuror.pipeline.reviewing.findings import ASKED
 from tests.support.reviewed_builds import SKILL, TWO, doubtful_build
 
 
@@ -51,10 +54,33 @@ def test_source_and_variant_stand_side_by_side_with_the_unit_marked(place):
         assert text.text[begin:end] == "Boil 500 ml of water."
 
 
-def test_a_blind_reviewer_is_not_told_what_the_gate_said(place):
+def test_a_blind_reviewer_is_told_nothing_of_what_the_gate_said(place):
     desk = StudyDesk(place)
-    assert "doubtful.water" in (desk.queue("Ann", False)[0].machine or "")
-    assert {one.machine for one in desk.queue("Ann", True)} == {None}
+    seeing, blind = desk.queue("Ann", False), desk.queue("Ann", True)
+    assert "doubtful.water" in (seeing[0].machine or "")
+    assert "failed it by itself" in (seeing[2].machine or "")
+    assert {(one.machine, one.suspicion, one.question) for one in blind} == {(None, 0, ASKED)}
+    told = msgspec.json.encode(blind).decode()
+    assert not [word for word in ("doubtful", "baseline", "sour/", "one/") if word in told]
+    assert [one.id for one in blind] == sorted(blind_id(one.id) for one in seeing)
+    assert len({one.title for one in blind}) == 3
+    assert {text.heading.partition(" · ")[0] for one in blind for text in one.texts} == {
+        "source", "variant",
+    }  # fmt: skip
+
+
+def test_what_a_blind_reviewer_answers_is_kept_under_the_true_id(place):
+    first = StudyDesk(place).queue("Ann", False)[0]
+    name = blind_id(first.id)
+    desk = StudyDesk(place)
+    with pytest.raises(UsageError) as told:
+        desk.decide("Ann", name, "yes", "", True)
+    assert "doubtful" not in told.value.message
+    desk.decide("Ann", name, "reject", "so", True)
+    assert desk.asked(name, "Ann", True).decided == "reject"
+    assert rows(place)["one"][0]["item"] == first.id
+    assert rows(place)["other"][0]["item"] == first.repeats[0]
+    assert desk.asked(first.id, "Ann", False).decided == "reject"
 
 
 def test_one_answer_settles_all_that_say_the_same_and_so_does_undo(place):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skilljuror.models.review_queue import blind_id
 from skilljuror.pipeline.construction.reviews import reviewed
 from skilljuror.pipeline.construction.rubric_audit import judge_builds
 from skilljuror.pipeline.reviewing.desk import StudyDesk
@@ -40,7 +41,7 @@ def test_the_quote_is_marked_and_what_the_machine_said_is_withheld_from_the_blin
     assert marked == [ROOT_LINE]
     assert [text.heading.partition(" · ")[0] for text in item.texts] == ["source", "pd"]
     assert item.machine == "openai/scripted: no: SD-4 stands."
-    assert items(build, blind=True)["rubric:out/pd/SD-4"].machine is None
+    assert items(build, blind=True)[blind_id("rubric:out/pd/SD-4")].machine is None
     disagreement = items(build)["rubric:out/pd/PD-1"]
     assert disagreement.machine == "code: yes; openai/scripted: no: PD-1 stands."
 

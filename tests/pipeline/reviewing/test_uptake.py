@@ -11,6 +11,7 @@ from skilljuror.cli.app import run as command
 from skilljuror.errors import UsageError
 from skilljuror.files import append_jsonl, read_record, write_record
 from skilljuror.models.label_sample import LabelSample
+from skilljuror.models.review_queue import blind_id
 from skilljuror.pipeline.ingestion.ingest import ingest_logs
 from skilljuror.pipeline.reviewing.desk import StudyDesk
 from skilljuror.pipeline.reviewing.uptake import sampled_events
@@ -62,9 +63,8 @@ def test_before_a_judge_has_looked_nothing_is_drawn(tmp_path):
 
 
 def test_what_was_shown_and_what_came_after_is_read_from_the_log(study):
-    item = next(one for one in StudyDesk(study).queue("Ann", True) if " read " in one.title)
+    item = next(one for one in StudyDesk(study).queue("Ann", False) if " read " in one.title)
     texts = {text.heading: text.text for text in item.texts}
-    assert item.machine is None
     assert texts["what was shown"]
     assert texts["what the agent then did"].startswith("step ")
     assert texts["the task"]
@@ -74,8 +74,23 @@ def test_a_log_that_is_gone_is_told(study, tmp_path):
     with duckdb.connect(str(study / "study.duckdb")) as database:
         database.execute("UPDATE trajectories SET source = '/gone.jsonl'")
         database.execute("UPDATE seen SET path = '/gone.jsonl'")
-    (text, *_) = StudyDesk(study).queue("Ann", False)[0].texts
+    (text,) = StudyDesk(study).queue("Ann", False)[0].texts
     assert text.heading == "the log cannot be read"
+    assert "has gone or changed" in text.text
+    (text,) = StudyDesk(study).queue("Ann", True)[0].texts
+    assert (text.heading, text.text) == ("the log cannot be read", "")
+
+
+def test_a_blind_reviewer_is_told_neither_judge_nor_run_nor_event(study):
+    seeing, blind = (StudyDesk(study).queue("Ann", given) for given in (False, True))
+    assert {(one.machine, one.suspicion) for one in blind} == {(None, 0)}
+    assert [one.id for one in blind] == sorted(blind_id(one.id) for one in seeing)
+    assert {one.title for one in blind} == {f"event {one.id}" for one in blind}
+    assert sorted(map(texts_of, blind)) == sorted(map(texts_of, seeing))
+
+
+def texts_of(item):
+    return [(text.heading, text.text) for text in item.texts]
 
 
 def test_labels_are_one_row_for_each_event_and_person(study):
@@ -122,6 +137,9 @@ def test_who_labels_beside_the_sample_sees_it_in_the_queue_and_nobody_else(study
     desk = StudyDesk(study)
     assert beside in [one.id for one in desk.queue("Ann", False) if one.decided]
     assert beside not in [one.id for one in desk.queue("Bob", False)]
+    StudyDesk(study).decide("Ann", blind_id(beside), "no", "", True)
+    assert StudyDesk(study).asked(beside, "Ann", False).decided == "no"
+    assert StudyDesk(study).asked(beside, "Bob", True).decided is None
 
 
 @pytest.mark.slow
