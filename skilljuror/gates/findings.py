@@ -38,12 +38,13 @@ def finding(
     rule = RULES[observation.rule]
     return Finding(
         rule=observation.rule, severity=rule.severity, file=observation.file, line=observation.line,
-        source_text=_cut(before), variant_text=_cut(observation.text), inherited=inherited,
+        source_text=cut_text(before), variant_text=cut_text(observation.text), inherited=inherited,
         message=observation.message or rule.what,
     )  # fmt: skip
 
 
-def _cut(text: str | None) -> str | None:
+def cut_text(text: str | None) -> str | None:
+    """What a finding tells of a text: all of it, or its beginning with a digest."""
     if text is None or len(text) <= _SHOWN:
         return text
     return f"{text[: _SHOWN - 10]}… {hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -8,10 +8,11 @@ from pathlib import Path
 from skilljuror.bundles import load_bundle
 from skilljuror.errors import BundleError
 from skilljuror.files import read_record
+from skilljuror.gates.findings import cut_text
 from skilljuror.models.build import BuildRecord
 from skilljuror.models.bundle import Bundle
 from skilljuror.models.gate import Finding, GateResult
-from skilljuror.models.knowledge import MappedUnit
+from skilljuror.models.knowledge import MappedUnit, Unit, UnitLocation
 from skilljuror.models.review import ADJUDICATIONS, seen_in
 from skilljuror.models.review_queue import ReviewItem, ReviewText
 from skilljuror.pipeline.construction.build_folder import RECORD, VARIANTS
@@ -65,19 +66,35 @@ class BuildTexts:
 
     def beside(self, result: GateResult, finding: Finding) -> tuple[ReviewText, ...]:
         """What the finding is about, in its source and in its variant."""
-        mapped = [row for row in self.units if row.unit.text == finding.source_text]
-        sources = {row.unit.file: (row.unit.start, row.unit.end) for row in mapped[:1]}
-        places = [row.places.get(result.variant) for row in mapped[:1]]
-        variants = {place.file: (place.start, place.end) for place in places if place}
+        missing = finding.variant_text is None and finding.source_text is not None
         variant = self.bundle(result.variant)
+        unit, place = self._mapped(result.variant, finding, missing)
+        sources, variants = (
+            {one.file: (one.start, one.end)} if one else {} for one in (unit, place)
+        )
         if finding.line is not None:
-            holder = variants if variant and finding.file in variant.files else sources
+            in_variant = variant and finding.file in variant.files and not missing
+            holder = variants if in_variant else sources
             holder.setdefault(finding.file, (finding.line, finding.line))
         sides = (
             ("source", self.source, sources, finding.source_text),
             (result.variant, variant, variants, finding.variant_text),
         )
         return tuple(text for side in sides for text in _side(*side))
+
+    def _mapped(
+        self, variant: str, finding: Finding, missing: bool
+    ) -> tuple[Unit | None, UnitLocation | None]:
+        """The unit that the finding quotes, and its place in the variant; of units with the same text the
+        one that stands where the finding does."""
+        same = [row for row in self.units if cut_text(row.unit.text) == finding.source_text]
+        rows = [(row.unit, None if missing else row.places.get(variant)) for row in same]
+        at = (finding.file, finding.line)
+        for unit, place in rows:
+            where = unit if missing else place
+            if where and (where.file, where.start) == at:
+                return unit, place
+        return rows[0] if rows else (None, None)
 
 
 def _side(
