@@ -75,7 +75,7 @@ def test_what_a_gate_fails_no_decision_lets_pass_and_a_waiver_does(tmp_path):
     doubtful_build(tmp_path, SKILL.replace("Serve.", "Add no acid."))
     out = tmp_path / "out"
     assert verdict(out) == "fail"
-    assert "only a waiver lets it pass" in StudyDesk(out).queue("Ann", False)[0].question
+    assert "only a waiver lets it pass" in str(StudyDesk(out).queue("Ann", False)[0].machine)
     decide(out, "packaging_artifact")
     judged = reviewed(out)
     assert (judged.record.variants[0].verdict, judged.review_notes) == ("fail", {})
