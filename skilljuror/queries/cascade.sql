@@ -15,7 +15,7 @@
 -- column settled_free: yes or no by the judge without a model
 -- column settled_by_model: yes or no by the model
 -- column unknown: settled by neither
--- column asked: events that the model was asked about, the sample left out
+-- column asked: events that the model was asked about, the sample included
 -- column calls: answers of the model, those that could not be used and the sample included; one that
 --   two runs share, as their logs are the same, counts for both
 -- column insufficient_context: of the asked, those that the model could not tell from the log
@@ -26,7 +26,7 @@
 -- column rechecked: yes of the first judge that the model was asked about, too
 -- column agreement: rechecked_yes / (rechecked_yes + rechecked_no)
 -- column usd_spent: cost of all answers when they were paid, US dollars, the sample included
--- column usd_per_asked: the same without the sample, for each event asked
+-- column usd_per_asked: the same without the sample, for each event asked outside it
 -- column usd_saved_estimate: settled_free x usd_per_asked, what asking about these, too, might have cost
 WITH cascades AS (
     SELECT
@@ -51,11 +51,24 @@ rechecked AS (
         c.judge,
         count(*) AS events,
         count(*) FILTER (WHERE m.label = 'yes') AS yes,
-        count(*) FILTER (WHERE m.label = 'no') AS no
+        count(*) FILTER (WHERE m.label = 'no') AS no,
+        count(*) FILTER (WHERE m.category = 'insufficient_context') AS insufficient_context,
+        count(*) FILTER (WHERE m.category = 'unverified_quote') AS unverified_quote,
+        count(*) FILTER (WHERE m.category = 'unparsed') AS unparsed
     FROM cascades AS c
     JOIN verdicts AS v ON v.judge = c.judge AND v.label = 'yes' AND v.model IS NULL
     JOIN verdicts AS m ON m.event = v.event AND m.model = c.named AND starts_with(m.judge, 'model/')
     GROUP BY c.judge
+),
+answered AS (
+    SELECT
+        c.judge,
+        c.asked + coalesce(r.events, 0) AS asked,
+        c.insufficient_context + coalesce(r.insufficient_context, 0) AS insufficient_context,
+        c.unverified_quote + coalesce(r.unverified_quote, 0) AS unverified_quote,
+        c.unparsed + coalesce(r.unparsed, 0) AS unparsed
+    FROM cascades AS c
+    LEFT JOIN rechecked AS r ON r.judge = c.judge
 ),
 took AS (
     SELECT
@@ -81,12 +94,12 @@ SELECT
     c.settled_free / c.events AS share_free,
     c.settled_by_model / c.events AS share_by_model,
     c.unknown / c.events AS share_unknown,
-    c.asked,
+    a.asked,
     CAST(coalesce(t.calls, 0) AS BIGINT) AS calls,
-    c.insufficient_context,
-    c.unverified_quote,
-    c.unparsed,
-    c.unparsed / nullif(c.asked, 0) AS unparsed_share,
+    a.insufficient_context,
+    a.unverified_quote,
+    a.unparsed,
+    a.unparsed / nullif(a.asked, 0) AS unparsed_share,
     c.not_asked,
     coalesce(r.events, 0) AS rechecked,
     coalesce(r.yes, 0) AS rechecked_yes,
@@ -96,6 +109,7 @@ SELECT
     t.spent_on_asked / nullif(c.asked, 0) AS usd_per_asked,
     c.settled_free * t.spent_on_asked / nullif(c.asked, 0) AS usd_saved_estimate
 FROM cascades AS c
+JOIN answered AS a ON a.judge = c.judge
 LEFT JOIN rechecked AS r ON r.judge = c.judge
 LEFT JOIN took AS t ON t.judge = c.judge
 ORDER BY c.judge;

@@ -16,7 +16,7 @@ SAID = (
 )  # fmt: skip
 
 
-def answered(tmp_path, *calls, checked="yes"):
+def answered(tmp_path, *calls, checked="yes", why="implementation"):
     path = tmp_path / "study.duckdb"
     events = [fake.event("run", number) for number in range(len(SAID))]
     with open_write(path) as store:
@@ -26,7 +26,7 @@ def answered(tmp_path, *calls, checked="yes"):
             for event, (label, category, model) in zip(events, SAID, strict=True)
         ]
         fake.put_verdicts(store, rows)
-        check = fake.verdict(events[0], checked, model="lab/m", judge=CHECKER)
+        check = fake.verdict(events[0], checked, category=why, model="lab/m", judge=CHECKER)
         fake.put_verdicts(
             store, [check, fake.verdict(events[1], model="other", judge="model/1 (other)")]
         )
@@ -45,10 +45,10 @@ def test_every_event_is_counted_once_by_who_settled_it(tmp_path):
     assert (row["judge"], row["events"]) == (CASCADE, 8)
     assert (row["settled_free"], row["settled_by_model"], row["unknown"]) == (2, 2, 4)
     assert row["share_free"] + row["share_by_model"] + row["share_unknown"] == 1
-    assert (row["asked"], row["not_asked"], row["calls"]) == (5, 1, 4)
+    assert (row["asked"], row["not_asked"], row["calls"]) == (6, 1, 4)
     reasons = ("unparsed", "unverified_quote", "insufficient_context")
     assert [row[reason] for reason in reasons] == [1, 1, 1]
-    assert row["unparsed_share"] == pytest.approx(1 / 5)
+    assert row["unparsed_share"] == pytest.approx(1 / 6)
 
 
 def test_money_is_that_of_all_calls_and_a_saving_that_of_the_asked_alone(tmp_path):
@@ -63,7 +63,12 @@ def test_one_price_that_is_not_known_leaves_the_sums_open(tmp_path):
     assert row["usd_spent"] is row["usd_per_asked"] is row["usd_saved_estimate"] is None
 
 
-@pytest.mark.parametrize(("checked", "agreement"), [("yes", 1.0), ("no", 0.0), ("unknown", None)])
-def test_agreement_counts_what_the_same_model_decided_of_the_sample(tmp_path, checked, agreement):
-    row = answered(tmp_path, calls(CASCADE, 0.10), checked=checked)
+@pytest.mark.parametrize(
+    ("checked", "why", "agreement", "unparsed"),
+    [("yes", "validation", 1.0, 1), ("no", "background", 0.0, 1), ("unknown", "unparsed", None, 2)],
+)
+def test_what_the_same_model_says_of_the_sample_counts(tmp_path, checked, why, agreement, unparsed):
+    row = answered(tmp_path, calls(CASCADE, 0.10), checked=checked, why=why)
     assert (row["rechecked"], row["agreement"]) == (1, agreement)
+    assert (row["asked"], row["unparsed"]) == (6, unparsed)
+    assert row["unparsed_share"] == pytest.approx(unparsed / 6)
