@@ -77,7 +77,7 @@ def modal_judgement(askings: Sequence[Asking]) -> ModelJudgement:
 
 def _mode(event: str, repeats: Sequence[Mapping[str, Settled]]) -> Settled:
     given = [said[event] for said in repeats if event in said]
-    label = modal_label([one.label for one in given]).label
+    label = modal_label([one.label for one in given])
     for one in given:
         if one.label == label:
             return one

@@ -11,24 +11,10 @@ import numpy as np
 from skilljuror.stats.intervals import RESAMPLES, Interval, t_interval
 
 
-class ModalLabel(NamedTuple):
-    """What a judge that was asked several times says in sum."""
-
-    label: str
-    """The most frequent answer; unknown where two are equally frequent."""
-    share: float
-    """The share of it among the answers."""
-    entropy: float
-    """Shannon entropy of the answers in bits: 0 where all are alike, 1.58 for three equal shares."""
-
-
-def modal_label(labels: Sequence[str]) -> ModalLabel:
-    """The mode and the entropy of one or more answers to one question."""
-    counts = Counter(labels).most_common()
-    shares = [count / len(labels) for _, count in counts]
-    entropy = -math.fsum(share * math.log2(share) for share in shares)
-    tied = len(counts) > 1 and counts[0][1] == counts[1][1]
-    return ModalLabel("unknown" if tied else counts[0][0], shares[0], abs(entropy))
+def modal_label(labels: Sequence[str]) -> str:
+    """The most frequent of one or more answers to one question; unknown where two are equally frequent."""
+    (first, most), *others = Counter(labels).most_common(2)
+    return "unknown" if any(count == most for _, count in others) else first
 
 
 class RepeatedItem(NamedTuple):
