@@ -4,10 +4,10 @@ What is the same in all of them comes first, and what differs most comes last, s
 cache the beginning. Every text of a log stands in a block of data.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import yaml
 
@@ -15,19 +15,24 @@ from skilljuror.errors import JudgeError
 from skilljuror.files import data_dir
 from skilljuror.judge.by_model.excerpts import AskedEvent, RunCall, RunExcerpt, RunStep
 from skilljuror.llm import as_data
-from skilljuror.tokens import estimate
+from skilljuror.tokens import count
 
 QUESTION_TOKENS = 48_000
-"""Estimated tokens of one question: what models of 64,000 can hold beside the prompt and an answer."""
+"""Tokens of one question as it is sent, in o200k_base: models of 64,000 hold it beside the prompt and an
+answer, also where their own vocabulary takes a quarter more."""
 OVERLAP_TOKENS = 4_000
 """Of these, steps that the question before has shown already."""
 FOLLOWING_TOKENS = 240_000
-"""Estimated tokens of the steps after an access that are shown at all, over all questions."""
+"""Tokens of the steps after an access that are shown at all, over all questions."""
 TASK, SHOWN, CALL, WORDS, STEP = 8_000, 16_000, 24_000, 12_000, 48_000
 """Characters of a task, of what an access showed, of a call, of an agent's words and of a whole step
-that are shown."""
+that are shown: half as many, a quarter and so on, where they take up too much of a question."""
+LEAST_SHARE = 128
+"""Of these characters, one in so many is shown of any text."""
 MOST_CALLS = 100
 """Calls of one step that are shown; agents make some ten."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -80,105 +85,113 @@ def _labelled(categories: dict[Any, dict[str, str]]) -> list[tuple[str, dict[str
     return [(words.get(label, label), named) for label, named in categories.items()]
 
 
+@dataclass(frozen=True)
+class _Told(Generic[T]):
+    """A task, a step or an access, as questions hold it."""
+
+    one: T
+    """What is told."""
+    value: Any
+    """How."""
+    share: int
+    """One in so many of the characters that may be shown."""
+    tokens: int
+    """What it takes of a question."""
+
+
 def questions_of(
     run: RunExcerpt, budget: int = QUESTION_TOKENS, overlap: int = OVERLAP_TOKENS
 ) -> Iterator[Question]:
     """The questions about the events of a run, in order; none for an event that nothing follows."""
-    costs = {(step.agent, step.index): estimate(str(_told_step(step))) for step in run.steps}
-    waiting = list(run.events)
+    task = _fitted(run.task, _told_task, budget // 8)
+    steps = [_fitted(step, _told_step, budget * 3 // 8) for step in run.steps]
+    waiting = [_fitted(event, _told_event, budget // 2) for event in run.events]
     while waiting:
-        batch = _batch(waiting, budget // 2)
+        batch = list(_within(waiting, budget // 2)) or waiting[:1]
         asked: set[str] = set()
-        for question in _questions_about(batch, run, costs, budget, overlap):
+        for question in _questions_about(batch, steps, task, budget, overlap):
             asked.update(event.event for event in question.events)
             yield question
         late = [
             event
             for event in batch[1:]
-            if event.event not in asked and any(_follows(step, event) for step in run.steps)
+            if event.one.event not in asked and any(_follows(step, event) for step in steps)
         ]
         waiting = late + waiting[len(batch) :]
 
 
+def _fitted(one: T, tell: Callable[[T, int], Any], room: int) -> _Told[T]:
+    """As much of something as fits into `room` tokens."""
+    share = 1
+    while True:
+        value = tell(one, share)
+        tokens = count(as_data("told", value))
+        if tokens <= room or share == LEAST_SHARE:
+            return _Told(one, value, share, tokens)
+        share *= 2
+
+
 def _questions_about(
-    events: Sequence[AskedEvent],
-    run: RunExcerpt,
-    costs: dict[tuple[str, int], int],
+    events: Sequence[_Told[AskedEvent]],
+    steps: Sequence[_Told[RunStep]],
+    task: _Told[str],
     budget: int,
     overlap: int,
 ) -> Iterator[Question]:
     """Questions about events that fit into one, from the first of them on as far as steps are shown."""
-    task = clipped(run.task, TASK)
-    first = {event.agent: event.step for event in reversed(events)}
-    following = [s for s in run.steps if s.index >= first.get(s.agent, s.index + 1)]
-    steps = list(_within(following, costs, FOLLOWING_TOKENS))
-    beyond = following[len(steps) :]
-    room = budget - estimate(task) - sum(map(_cost, events))
-    for window in _windows(steps, costs, max(room, budget // 4), overlap):
-        asked = tuple(event for event in events if any(_follows(s, event) for s in window))
+    first = {event.one.agent: event.one.step for event in reversed(events)}
+    following = [s for s in steps if s.one.index >= first.get(s.one.agent, s.one.index + 1)]
+    shown = list(_within(following, FOLLOWING_TOKENS))
+    beyond = following[len(shown) :]
+    room = budget - task.tokens - sum(event.tokens for event in events)
+    for window in _windows(shown, room, overlap):
+        asked = [event for event in events if any(_follows(step, event) for step in window)]
         if asked:
             hidden = [step for step in window if not _is_whole(step)] + beyond
             cut = any(_follows(step, event) for step in hidden for event in asked)
-            yield Question(_messages(task, window, asked), asked, cut)
+            messages = _messages(task, window, asked)
+            yield Question(messages, tuple(event.one for event in asked), cut)
 
 
-def _follows(step: RunStep, event: AskedEvent) -> bool:
-    return step.agent == event.agent and step.index > event.reached
+def _follows(step: _Told[RunStep], event: _Told[AskedEvent]) -> bool:
+    return step.one.agent == event.one.agent and step.one.index > event.one.reached
 
 
-def _batch(events: Sequence[AskedEvent], room: int) -> list[AskedEvent]:
-    """The first events, as many as fit into one question; one at least."""
-    batch: list[AskedEvent] = []
-    for event in events:
-        room -= _cost(event)
-        if batch and room < 0:
-            break
-        batch.append(event)
-    return batch
-
-
-def _cost(event: AskedEvent) -> int:
-    return estimate(str(_told_event(event)))
-
-
-def _within(
-    steps: Sequence[RunStep], costs: dict[tuple[str, int], int], room: int
-) -> Iterator[RunStep]:
-    for step in steps:
-        room -= costs[step.agent, step.index]
+def _within(parts: Sequence[_Told[T]], room: int) -> Iterator[_Told[T]]:
+    for part in parts:
+        room -= part.tokens
         if room < 0:
             return
-        yield step
+        yield part
 
 
 def _windows(
-    steps: Sequence[RunStep], costs: dict[tuple[str, int], int], room: int, overlap: int
-) -> Iterator[list[RunStep]]:
+    steps: Sequence[_Told[RunStep]], room: int, overlap: int
+) -> Iterator[list[_Told[RunStep]]]:
     """Steps that fit into one question, each time with the last ones of the time before."""
-    window: list[RunStep] = []
+    window: list[_Told[RunStep]] = []
     held = 0
     for step in steps:
-        cost = costs[step.agent, step.index]
-        if window and held + cost > room:
+        if window and held + step.tokens > room:
             yield window
-            window = list(_within(window[:0:-1], costs, min(overlap, room - cost)))[::-1]
-            held = sum(costs[one.agent, one.index] for one in window)
+            window = list(_within(window[:0:-1], min(overlap, room - step.tokens)))[::-1]
+            held = sum(one.tokens for one in window)
         window.append(step)
-        held += cost
+        held += step.tokens
     if window:
         yield window
 
 
 def _messages(
-    task: str, steps: Sequence[RunStep], events: Sequence[AskedEvent]
+    task: _Told[str], steps: Sequence[_Told[RunStep]], events: Sequence[_Told[AskedEvent]]
 ) -> tuple[dict[str, str], ...]:
     parts = [
         "The task that the agent was given:",
-        as_data("task", task),
+        as_data("task", task.value),
         "What the agent did, step by step; of what came back only the beginning is told:",
-        as_data("steps", [_told_step(step) for step in steps]),
+        as_data("steps", [step.value for step in steps]),
         "The accesses to judge, each with what it showed:",
-        as_data("accesses", [_told_event(event) for event in events]),
+        as_data("accesses", [event.value for event in events]),
         f"Answer with one JSON object that holds a verdict on each access; there are {len(events)}.",
     ]
     return (
@@ -187,11 +200,15 @@ def _messages(
     )
 
 
-def _told_step(step: RunStep) -> dict[str, Any]:
-    most = _most(step)
+def _told_task(task: str, share: int) -> str:
+    return clipped(task, TASK // share)
+
+
+def _told_step(step: RunStep, share: int) -> dict[str, Any]:
+    most = _most(step, share)
     told: dict[str, Any] = {"agent": step.agent, "step": step.index}
     if step.words:
-        told["words"] = clipped(step.words, WORDS)
+        told["words"] = clipped(step.words, WORDS // share)
     if step.calls:
         told["calls"] = [_told_call(call, most) for call in step.calls[:MOST_CALLS]]
     if len(step.calls) > MOST_CALLS:
@@ -199,28 +216,28 @@ def _told_step(step: RunStep) -> dict[str, Any]:
     return told
 
 
-def _most(step: RunStep) -> int:
+def _most(step: RunStep, share: int) -> int:
     """Characters of each call of a step that are shown."""
-    return min(CALL, STEP // max(len(step.calls), 1))
+    return min(CALL, STEP // min(max(len(step.calls), 1), MOST_CALLS)) // share
 
 
-def _is_whole(step: RunStep) -> bool:
+def _is_whole(told: _Told[RunStep]) -> bool:
     """Whether all that the agent did in a step is shown."""
-    most = _most(step)
+    step, most = told.one, _most(told.one, told.share)
     texts = all(len(call.text) <= most for call in step.calls)
-    return texts and len(step.words) <= WORDS and len(step.calls) <= MOST_CALLS
+    return texts and len(step.words) <= WORDS // told.share and len(step.calls) <= MOST_CALLS
 
 
 def _told_call(call: RunCall, most: int) -> dict[str, Any]:
     return {
-        "tool": call.tool,
+        "tool": clipped(call.tool, most),
         "call": clipped(call.text, most),
         "worked": call.ok,
         "output": call.output[:most],
     }
 
 
-def _told_event(event: AskedEvent) -> dict[str, Any]:
+def _told_event(event: AskedEvent, share: int) -> dict[str, Any]:
     return {
         "event": name_of(event),
         "agent": event.agent,
@@ -229,8 +246,8 @@ def _told_event(event: AskedEvent) -> dict[str, Any]:
         "resource": event.resource,
         "access": event.kind,
         "worked": event.ok,
-        "call": clipped(event.call, CALL),
-        "shown": clipped(event.shown, SHOWN),
+        "call": clipped(event.call, CALL // share),
+        "shown": clipped(event.shown, SHOWN // share),
     }
 
 

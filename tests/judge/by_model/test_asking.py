@@ -101,7 +101,7 @@ def test_a_yes_in_any_part_of_a_long_log_wins():
     work = [{"run": f"other {n} {'word ' * 300}", "prints": ""} for n in range(60)]
     run = excerpt(RUN[0], *work, {"run": "python work.py", "prints": ""})
     said, requests = ask(reader, run, budget=8_000, overlap=1_000)
-    assert len(requests) > 3
+    assert len(requests) > 2
     assert (the_one(said).label, the_one(said).step) == ("yes", 62)
     assert said.answers[-1].prompt_sha256 == the_one(said).prompt_sha256
     nothing, _ = ask(reader, excerpt(RUN[0], *work), budget=8_000, overlap=1_000)
