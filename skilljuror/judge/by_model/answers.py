@@ -148,7 +148,7 @@ def _action(answer: Answer, event: AskedEvent, run: RunExcerpt) -> tuple[str, Ru
     """(quote, step, raw line) of the later action that holds the quote, that of the step named first."""
     later = [s for s in run.steps if s.agent == event.agent and s.index > event.reached]
     later.sort(key=lambda step: step.index != answer.step)
-    forms = list(_forms(answer.quote))
+    forms = _forms(answer.quote)
     texts = ((step, line, text) for step in later for line, text in _texts(step))
     for step, line, text in texts:
         for quote in forms:
@@ -163,17 +163,15 @@ def _texts(step: RunStep) -> Iterator[tuple[int, str]]:
     yield step.line, step.words
 
 
-def _forms(given: str | None) -> Iterator[str]:
-    """A quote with single blanks, and once more as the text that it spells as JSON: texts are shown so."""
-    if not given or not given.strip():
-        return
-    yield _one_line(given)
+def _forms(given: str | None) -> list[str]:
+    """A quote with single blanks, and once more as the text that it spells as JSON: texts are shown so.
+    Blanks alone are no quote."""
+    spelled = given or ""
     try:
-        unescaped = json.loads(f'"{given}"')
+        text = json.loads(f'"{spelled}"')
     except ValueError:
-        return
-    if unescaped != given:
-        yield _one_line(unescaped)
+        text = spelled
+    return [form for form in dict.fromkeys((_one_line(spelled), _one_line(text))) if form]
 
 
 def _stands_in(quote: str, text: str) -> bool:

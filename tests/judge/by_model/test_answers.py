@@ -75,6 +75,15 @@ def test_a_short_quote_has_to_be_a_whole_line():
     assert come_to(run, quote="all").label == "unknown"
 
 
+@pytest.mark.parametrize("blank", [r"\n", r" \t\u0020 "])
+def test_blanks_spelled_as_json_are_no_quote(blank):
+    run = excerpt(
+        {"read": "a.md", "shows": f"{RULE}\n\nMore."}, {"write": "b", "text": "x = 1\n\ny = 2"}
+    )
+    assert come_to(run, source=blank, quote="x = 1").category == "unverified_quote"
+    assert come_to(run, quote=blank).category == "unverified_quote"
+
+
 def test_the_step_that_holds_the_quote_is_told_whatever_step_the_model_named():
     assert come_to(step=3).step == 2
     twice = excerpt(*RUN[:2], RUN[1])
