@@ -272,6 +272,8 @@ def _record(
     started: str,
 ) -> TrialRecord:
     agent, verifier, reward = outcome
+    if verifier.timed_out or verifier.limit:  # it may have meant to write another one
+        reward = replace(reward, value=None)
     status: TrialStatus = "unscored" if reward.value is None else "scored"
     return trial_record(
         job,

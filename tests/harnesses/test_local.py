@@ -271,8 +271,9 @@ def test_a_verifier_without_an_answer_leaves_the_trial_unscored(run, tmp_path):
 
 
 def test_a_verifier_that_hangs_is_stopped(run, tmp_path):
-    record, _ = run(task=make_task(tmp_path / "task", test="sleep 300\n"), verifier_timeout=0.4)
-    assert record.status == "unscored"
+    test = 'echo 0 > "$LOGS_DIR/verifier/reward.txt"; sleep 300\n'
+    record, _ = run(task=make_task(tmp_path / "task", test=test), verifier_timeout=0.4)
+    assert (record.status, record.reward, record.rewards) == ("unscored", None, {"reward": 0.0})
     assert "verifier was stopped after 0.4 s" in record.message
 
 
