@@ -69,9 +69,7 @@ def review(
     elif item:
         _show(desk.asked(item, who, blind), json)
     elif decide:
-        for words in decide:
-            name, _, answer = words.rpartition("=")
-            desk.decide(who, name, answer, why, blind)
+        _decide(desk, decide, why.strip(), who, blind)
         _say(desk, who, blind, json, f"{len(decide)} decided by {who}")
     elif undo:
         taken = desk.undo(who)
@@ -186,6 +184,17 @@ def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
     for begin, end in sorted(marks, reverse=True):
         text = f"{text[:begin]}»{text[begin:end]}«{text[end:]}"
     return text
+
+
+def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool) -> None:
+    """Record answers, or none where one does not fit."""
+    from skilljuror.pipeline.review_rows import now
+
+    answers = [words.rpartition("=") for words in given]
+    desk.write([
+        desk.decision(desk.question(name), who, answer, why, blind=blind, at=now())
+        for name, _, answer in answers
+    ])
 
 
 def _say(desk: "StudyDesk", who: str, blind: bool, json: bool, told: str) -> None:

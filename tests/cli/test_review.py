@@ -5,6 +5,7 @@ import json
 import pytest
 
 from skilljuror.cli.app import run
+from skilljuror.errors import UsageError
 from tests.support.cli_process import call, complaint
 from tests.support.reviewed_builds import TWO, doubtful_build
 
@@ -46,6 +47,16 @@ def test_from_the_list_to_an_answer_and_back(asked):
     assert "2 answers exported to labels.jsonl" in asked("--export", "labels.jsonl")
     assert f"taken back: {item}" in asked("--undo", "--reviewer", "Bob")
     assert "0 new answers imported" in asked("--import", "labels.jsonl")
+
+
+def test_of_several_answers_none_is_kept_where_one_does_not_fit(asked):
+    item, other = (one["id"] for one in json.loads(asked("--list", "--json"))["items"])
+    words = ("--why", "so", "--reviewer", "Cid", "--decide")
+    with pytest.raises(UsageError, match="'yes' is no answer"):
+        asked(*words, f"{item}=reject", "--decide", f"{other}=yes")
+    assert "0/2 decided by Cid" in asked("--list", "--reviewer", "Cid")
+    said = asked(*words, f"{item}=reject", "--decide", f"{other}=packaging_artifact")
+    assert "2/2 decided by Cid" in said
 
 
 def test_bad_input_is_one_line(place):
