@@ -1,6 +1,7 @@
 """The command with which people decide: review."""
 
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -180,10 +181,12 @@ def _print_item(item: "ReviewItem") -> None:
 
 
 def _marked(text: str, marks: tuple[tuple[int, int], ...]) -> str:
-    """A text with » « around what matters."""
-    for begin, end in sorted(marks, reverse=True):
-        text = f"{text[:begin]}»{text[begin:end]}«{text[end:]}"
-    return text
+    """A text with » « around what matters, cut as on the page."""
+    from skilljuror.web.passages import passages
+
+    pieces = groupby(passages(text, marks), key=lambda piece: piece.marked)
+    told = ((marked, "".join(piece.text for piece in some)) for marked, some in pieces)
+    return "".join(f"»{words}«" if marked else words for marked, words in told)
 
 
 def _decide(desk: "StudyDesk", given: list[str], why: str, who: str, blind: bool) -> None:

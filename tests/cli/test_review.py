@@ -5,9 +5,27 @@ import json
 import pytest
 
 from skilljuror.cli.app import run
+from skilljuror.cli.review import _print_item
 from skilljuror.errors import UsageError
+from skilljuror.models.review_queue import ReviewText
 from tests.support.cli_process import call, complaint
+from tests.support.jsonl_desk import item
 from tests.support.reviewed_builds import TWO, doubtful_build
+
+
+@pytest.mark.parametrize(
+    ("marks", "told"),
+    [
+        (((2, 6), (4, 8)), "ab»cdefgh«"),
+        (((0, 8), (2, 4)), "»abcdefgh«"),
+        (((5, 7), (0, 2)), "»ab«cde»fg«h"),
+        (((6, 99), (4, 4)), "abcdef»gh«"),
+        ((), "abcdefgh"),
+    ],
+)
+def test_marks_of_a_text_may_overlap(marks, told, capsys):
+    _print_item(item(1, texts=(ReviewText("shown", "abcdefgh", marks),)))
+    assert f"   {told}\n" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
