@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import structs
 
 from skilljuror.harnesses.artifacts import copy_logs, plain_folder
-from skilljuror.harnesses.sandbox import HOME, own_folder
+from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file
+from skilljuror.harnesses.sandbox import HOME
 from skilljuror.knowledge.markdown.frontmatter import parse_frontmatter, plain_field
 from skilljuror.models.agent import SKILLS, AgentProgram
 from skilljuror.models.resource_class import is_root_name
@@ -69,10 +70,7 @@ def skills_listing(variant_dir: Path, root: str) -> str:
 def write_home_files(root: Path, agent: AgentProgram) -> None:
     """Put an agent's files into its HOME; links that a task left there are not followed."""
     for name, text in agent.home_files.items():
-        guest = Path(HOME, name)
-        path = own_folder(root, str(guest.parent)) / guest.name
-        path.unlink(missing_ok=True)
-        path.write_text(text, encoding="utf-8")
+        own_file(root, f"{HOME}/{name}").write_text(text, encoding="utf-8")
 
 
 def collect_logs(root: Path, agent: AgentProgram, target: Path) -> list[str]:

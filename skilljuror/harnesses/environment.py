@@ -9,13 +9,14 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from skilljuror.errors import HarnessError
+from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
 from skilljuror.harnesses.limits import MEGABYTE, Limits
 from skilljuror.harnesses.sandbox import RESERVED, host_path
 
@@ -115,11 +116,11 @@ def copy_environment(environment: Path, root: Path) -> DockerfileRecipe:
     """Copy the environment's files below `root`. Raises HarnessError for what cannot be placed."""
     recipe = read_recipe(environment)
     _refuse_reserved(recipe.workdir)
-    host_path(root, recipe.workdir).mkdir(parents=True, exist_ok=True)
+    own_folder(root, recipe.workdir)
     for source, target in recipe.copies or ((".", recipe.workdir + "/"),):
         _refuse_reserved(target)
         for path in _matching(environment, source):
-            _copy(environment, path, host_path(root, target), into=target.endswith("/"))
+            _copy(environment, path, root, target)
     return recipe
 
 
@@ -148,20 +149,24 @@ def _is_below(path: Path, folder: Path) -> bool:
     return path.resolve().is_relative_to(folder.resolve())
 
 
-def _copy(environment: Path, path: Path, target: Path, into: bool) -> None:
+def _copy(environment: Path, path: Path, root: Path, guest: str) -> None:
     if path.is_dir():
-        shutil.copytree(
-            path, target, symlinks=True, dirs_exist_ok=True, ignore=_ignoring(environment)
-        )
+        _copy_folder(environment, path, root, guest.rstrip("/"))
         return
-    target = target / path.name if into or target.is_dir() else target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(path, target)
+    into = guest.endswith("/") or host_path(root, guest).is_dir()
+    shutil.copy(path, own_file(root, f"{guest.rstrip('/')}/{path.name}" if into else guest))
 
 
-def _ignoring(environment: Path) -> Callable[[str, list[str]], set[str]]:
-    def ignored(folder: str, names: list[str]) -> set[str]:
-        whole = Path(folder).resolve() == environment.resolve()
-        return {name for name in names if whole and name in NOT_COPIED}
-
-    return ignored
+def _copy_folder(environment: Path, folder: Path, root: Path, guest: str) -> None:
+    """Copy what a folder holds; links stay links, and what is copied over one takes its place."""
+    own_folder(root, guest)
+    whole = folder.resolve() == environment.resolve()
+    for path in folder.iterdir():
+        place = f"{guest}/{path.name}"
+        if whole and path.name in NOT_COPIED:
+            continue
+        if path.is_symlink() or not path.is_dir():
+            shutil.copy2(path, own_file(root, place), follow_symlinks=False)
+        else:
+            _copy_folder(environment, path, root, place)
+            shutil.copystat(path, host_path(root, place))

@@ -33,6 +33,7 @@ from skilljuror.harnesses.environment import (
     copy_environment,
     read_allowance,
 )
+from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
 from skilljuror.harnesses.rewards import Reward, read_reward
 from skilljuror.harnesses.sandbox import (
@@ -40,8 +41,6 @@ from skilljuror.harnesses.sandbox import (
     BubblewrapSandbox,
     PlainSandbox,
     Sandbox,
-    host_path,
-    own_folder,
     remove_tree,
     sandbox_class,
     search_path,
@@ -162,10 +161,10 @@ class LocalHarness:
 def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMachine:
     root = sandbox.root
     for folder in (HOME, "/tmp", AGENT_DIR, f"{LOGS}/agent", f"{LOGS}/artifacts"):
-        host_path(root, folder).mkdir(parents=True, exist_ok=True)
+        own_folder(root, folder)
     recipe = copy_environment(job.task_dir / "environment", root)
     for file in job.agent.files:
-        shutil.copy(file, host_path(root, AGENT_DIR) / file.name)
+        shutil.copy(file, own_file(root, f"{AGENT_DIR}/{file.name}"))
     write_home_files(root, job.agent)
     skills = sandbox.visible_path(skills_root(job.agent))
     prompt = read_instruction(job.task_dir)
@@ -173,7 +172,7 @@ def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMach
         prompt += skills_listing(job.variant_dir, skills)
     if job.disclosed:
         prompt = f"{prompt.rstrip()}\n\n{job.disclosed}\n"
-    (host_path(root, AGENT_DIR) / "instruction.md").write_text(prompt, encoding="utf-8")
+    own_file(root, f"{AGENT_DIR}/instruction.md").write_text(prompt, encoding="utf-8")
     return _TrialMachine(sandbox, allowance, recipe, prompt, skills, _place_skills(root, job))
 
 
@@ -183,7 +182,8 @@ def _place_skills(root: Path, job: TrialJob) -> str | None:
         _refuse_contamination(root, job)
         return None
     # user-level: Skills in the working directory would leak names through listings
-    skills = host_path(root, skills_root(job.agent))
+    guest = Path(skills_root(job.agent))
+    skills = own_folder(root, str(guest.parent)) / guest.name
     shutil.copytree(job.variant_dir, skills, symlinks=True)
     digest = digest_tree(skills)
     if job.variant_digest is not None and digest != job.variant_digest:
@@ -246,7 +246,9 @@ def _run_verifier(machine: _TrialMachine, job: TrialJob, target: Path) -> Proces
         remove_tree(machine.folder(guest))
     tests = machine.folder(TESTS)
     shutil.copytree(job.task_dir / "tests", tests, symlinks=True, dirs_exist_ok=True)
-    (tests / "test.sh").chmod(0o755)
+    test = tests / "test.sh"
+    if test.resolve().is_relative_to(tests.resolve()):  # not through a link to the host's files
+        test.chmod(0o755)
     machine.folder(f"{LOGS}/verifier")
     machine.folder(machine.recipe.workdir)
     visible_path = machine.sandbox.visible_path

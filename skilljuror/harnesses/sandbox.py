@@ -27,6 +27,7 @@ from typing import IO, Any, ClassVar, Protocol, TextIO
 from msgspec.structs import replace
 
 from skilljuror.errors import HarnessError
+from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
 from skilljuror.harnesses.limits import Limits, Usage, bind
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome, RunningProcess
 
@@ -156,8 +157,7 @@ class BubblewrapSandbox:
         self.shown = (*_shown(), *shown)
         self.user = _FIRST_USER + os.getpid() % _USERS
         for name, text in _ETC.items():
-            file = own_folder(root, "/etc") / name
-            file.write_text(text.format(user=self.user), encoding="utf-8")
+            own_file(root, f"/etc/{name}").write_text(text.format(user=self.user), encoding="utf-8")
 
     def visible_path(self, guest: str) -> str:
         """The path itself."""
@@ -251,7 +251,7 @@ class BubblewrapSandbox:
         for place in filter(Path.exists, places):
             own_folder(self.root, str(place if place.is_dir() else place.parent))
         if command.network:
-            shutil.copyfile("/etc/resolv.conf", self.root / "etc" / "resolv.conf")
+            shutil.copyfile("/etc/resolv.conf", own_file(self.root, "/etc/resolv.conf"))
         if _is_root():
             _give(self.root, self.user)
 
@@ -375,29 +375,6 @@ def sandbox_class(choice: str) -> type[BubblewrapSandbox] | type[PlainSandbox]:
             " or let the study say harness.options.isolation: none"
         )
     return PlainSandbox
-
-
-def own_folder(root: Path, guest: str) -> Path:
-    """The folder `guest` below `root`, made of real folders all the way down that everybody may enter.
-
-    A program in the sandbox may have put a link in its place that points to the host's
-    files, or locked it; whatever is no folder is removed and made anew.
-    """
-    path = root
-    _let_all_enter(path)
-    for part in guest.strip("/").split("/"):
-        path /= part
-        if path.is_symlink() or (path.exists() and not path.is_dir()):
-            path.unlink()
-        path.mkdir(exist_ok=True)
-        _let_all_enter(path)
-    return path
-
-
-def _let_all_enter(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # it has no list of who may
-        os.removexattr(folder, "system.posix_acl_access")
-    folder.chmod(folder.stat().st_mode | 0o755)
 
 
 def remove_tree(folder: Path) -> None:

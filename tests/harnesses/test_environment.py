@@ -63,6 +63,27 @@ def test_what_cannot_be_placed_stops_the_run(tmp_path, line, said):
         placed(tmp_path, line + "\n")
 
 
+@pytest.mark.parametrize(
+    ("dockerfile", "expected"),
+    [
+        ("COPY l /l\nCOPY a.txt /l/folder/\n", "l/folder/a.txt"),
+        ("COPY l /l\nCOPY a.txt /l/file\n", "l/file"),
+        ("COPY l /l\nCOPY again /l\n", "l/folder/a.txt"),
+    ],
+)
+def test_nothing_is_written_through_a_link_of_the_task(tmp_path, dockerfile, expected):
+    host = write_tree(tmp_path / "host", {"kept": "kept"})
+    files = {"a.txt": "a", "again/folder/a.txt": "a", "Dockerfile": dockerfile}
+    environment, root = write_tree(tmp_path / "environment", files), tmp_path / "root"
+    root.mkdir()
+    (environment / "l").mkdir()
+    (environment / "l/folder").symlink_to(host)
+    (environment / "l/file").symlink_to(host / "kept")
+    copy_environment(environment, root)
+    assert [(path.name, path.read_text()) for path in host.iterdir()] == [("kept", "kept")]
+    assert (root / expected).read_text(encoding="utf-8") == "a"
+
+
 def test_lines_that_are_not_followed_are_told(tmp_path):
     lines = "FROM x\n# RUN no\nRUN pip install y\nENV A=1\nCMD run\nUSER me\n"
     recipe = read_recipe(write_tree(tmp_path, {"Dockerfile": lines}))

@@ -208,6 +208,33 @@ def test_contamination_of_the_no_skill_arm_stops_the_run(tmp_path):
 
 @needs_bwrap
 @pytest.mark.parametrize(
+    "place",
+    ["agent/instruction.md", "agent/tool.sh", "etc/resolv.conf", "etc/passwd", "root/.agents"],
+)
+def test_links_of_a_task_are_not_written_through(isolated, tmp_path, place):
+    host = write_tree(tmp_path / "host", {"kept/kept": "kept", "tool.sh": "true"})
+    task = make_task(tmp_path / "task", environment__Dockerfile="COPY all /\n")
+    link = task / "environment/all" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(host / ("kept" if place == "root/.agents" else "kept/kept"))
+    agent = replace(shell_agent("true", files=[host / "tool.sh"]), scripted=False)
+    isolated(task=task, agent=agent, variant=make_variant(tmp_path / "variant"))
+    (kept,) = (host / "kept").iterdir()
+    assert kept.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_test_that_is_a_link_to_the_host_gets_no_other_permissions(run, tmp_path):
+    host = write_tree(tmp_path, {"host": "kept"}) / "host"
+    host.chmod(0o600)
+    task = make_task(tmp_path / "task")
+    (task / "tests/test.sh").unlink()
+    (task / "tests/test.sh").symlink_to(host)
+    run(task=task)
+    assert host.stat().st_mode & 0o777 == 0o600
+
+
+@needs_bwrap
+@pytest.mark.parametrize(
     "place", ["/tests", "/solution", "/logs/verifier", "{host}", "/etc/shadow"]
 )
 def test_the_agent_cannot_see_the_verifier_or_the_host(isolated, tmp_path, place):

@@ -110,6 +110,12 @@ async def main():
     (place / "shown" / "bin" / "greet").chmod(0o755)
     (place / "shown" / "tests").mkdir()
     (place / "shown" / "tests" / "test.sh").write_text("the answer\n")
+    (place / "victim").mkdir()
+    (place / "victim" / "hosts").write_text("kept")
+    (place / "root" / "etc").mkdir()
+    (place / "root" / "etc" / "hosts").symlink_to(place / "victim" / "hosts")
+    (place / "root" / "runtime").symlink_to(place / "victim")
+    (place / "root" / "logs").symlink_to(place / "victim")
     sandbox = environment(
         show=[str(place / "shown")],
         hide=[str(place / "shown" / "tests"), str(place / "root")],
@@ -120,6 +126,7 @@ async def main():
     await cases(sandbox)
     await transfers(sandbox)
     await sandbox.stop(delete=True)
+    told["victim"] = [(path.name, path.read_text()) for path in (place / "victim").iterdir()]
     told["files gone"] = not files.exists()
     closed = environment(
         network=True, network_policy=NetworkPolicy(network_mode=NetworkMode.NO_NETWORK)

@@ -21,6 +21,7 @@ from typing import IO, Any
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
+from skilljuror_places import own_file, own_folder
 
 FOLDERS = (
     "/app", "/etc", "/harbor", "/installed-agent", "/logs/agent", "/logs/artifacts",
@@ -229,11 +230,11 @@ class SandboxEnvironment(BaseEnvironment):
         shown = filter(Path.exists, map(Path, (*self.show, *self.host["host_etc"])))
         above = [str(path.parent) for path in shown]  # else they are root's alone
         for guest in (*FOLDERS, self.workdir, *above):
-            (root / guest.lstrip("/")).mkdir(parents=True, exist_ok=True)
+            own_folder(root, guest)
         for name, text in self.host["etc"].items():
-            (root / "etc" / name).write_text(text.format(user=self.user), encoding="utf-8")
+            own_file(root, f"/etc/{name}").write_text(text.format(user=self.user), encoding="utf-8")
         if self._online:
-            shutil.copyfile("/etc/resolv.conf", root / "etc" / "resolv.conf")
+            shutil.copyfile("/etc/resolv.conf", own_file(root, "/etc/resolv.conf"))
         if _is_root():
             subprocess.run(["chown", "-R", f"{self.user}:{self.user}", root], check=True)
 

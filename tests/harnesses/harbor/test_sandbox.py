@@ -72,6 +72,10 @@ def test_what_is_hidden_is_empty_in_a_folder_that_is_shown(told):
     assert told["hidden"].split() == ["bin", "tests", "0"]
 
 
+def test_nothing_is_written_through_links_of_a_task(told):
+    assert told["victim"] == [["hosts", "kept"]]
+
+
 def test_certificates_can_be_read(told):
     assert told["etc"].split() == ["1", "1"]
 
