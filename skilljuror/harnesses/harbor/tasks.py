@@ -9,6 +9,7 @@ from pathlib import Path
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.base import TrialJob
 from skilljuror.harnesses.environment import BAKED_SKILLS
+from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file
 
 
 def prepare_task(job: TrialJob, folder: Path) -> Path:
@@ -25,20 +26,20 @@ def prepare_task(job: TrialJob, folder: Path) -> Path:
     lines = [line.removeprefix("Dockerfile: ") for line in job.task.stripped if ": " in line]
     dockerfile = target / "environment" / "Dockerfile"
     if dockerfile.is_file():
-        _edit(dockerfile, [line for line in lines if not line.startswith("task.toml: ")])
+        _edit(target, [line for line in lines if not line.startswith("task.toml: ")])
     settings = target / "task.toml"
     if "task.toml: environment.skills_dir" in lines:
         _drop_skills_dir(settings)
     return target
 
 
-def _edit(dockerfile: Path, baked: list[str]) -> None:
+def _edit(task: Path, baked: list[str]) -> None:
     """Take the Skill out of COPY lines, and lines away that copy nothing else."""
-    kept = []
-    for line in dockerfile.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+    name, kept = "environment/Dockerfile", []
+    for line in (task / name).read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         kept += [line] if line.strip() not in baked else _without_skills(line)
     text = "\n".join(kept) + "\n"
-    dockerfile.write_text(text, encoding="utf-8", errors="surrogateescape")
+    own_file(task, name).write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def _without_skills(line: str) -> list[str]:
@@ -56,7 +57,7 @@ def _without_skills(line: str) -> list[str]:
 def _drop_skills_dir(settings: Path) -> None:
     text = settings.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines(keepends=True) if not _sets_skills_dir(line)]
-    settings.write_text("".join(lines), encoding="utf-8")
+    own_file(settings.parent, settings.name).write_text("".join(lines), encoding="utf-8")
     left = tomllib.loads("".join(lines)).get("environment")
     if isinstance(left, dict) and left.get("skills_dir"):
         raise HarnessError(

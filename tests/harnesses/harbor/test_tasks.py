@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from skilljuror.errors import HarnessError
@@ -47,6 +49,20 @@ def test_nothing_of_a_baked_skill_is_left(tmp_path):
     ]
     assert (copied / "task.toml").read_text() == SETTINGS.replace('skills_dir = "/skills"\n', "")
     assert {path: path.read_bytes() for path in task.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_taken_out_is_not_taken_out_of_the_host(tmp_path):
+    """A task may link to any file; what is edited is the copy."""
+    more = {"environment/Dockerfile": DOCKERFILE, "task.toml": SETTINGS}
+    task = make_task(tmp_path / "tea", **more, environment__skills__brew__SKILL=SKILL)
+    for name in more:
+        host = tmp_path / Path(name).name
+        (task / name).rename(host)
+        (task / name).symlink_to(host)
+    copied = prepare_task(make_job(task), tmp_path / "copies")
+    assert (tmp_path / "Dockerfile").read_text() == DOCKERFILE
+    assert (tmp_path / "task.toml").read_text() == SETTINGS
+    assert "skills" not in (copied / "task.toml").read_text()
 
 
 def test_a_skills_dir_that_cannot_be_taken_out_alone_is_refused(tmp_path):
