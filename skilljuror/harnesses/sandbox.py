@@ -51,8 +51,8 @@ _ETC = {
 }
 _SHARED_MEMORY = 64_000_000
 """Bytes of /dev/shm."""
-_COPY_SECONDS = 120.0
-"""Seconds that copying the files of a trial may take."""
+_COPY_SECONDS = 3_600.0
+"""Seconds that copying the files of a trial may take: more than any agent has needed to write them."""
 _DISK_FULL = re.compile(rb": No space left on device$", re.MULTILINE)
 """What `cp` says of it, after the name of a file that may say anything."""
 _SETTLE_SECONDS = 5.0
@@ -168,7 +168,7 @@ class BubblewrapSandbox:
 
         A sandbox of its own makes the copy, which may read all of it whatever its permissions; what
         cannot be copied, such as a path of too many characters, is left out. Raises HarnessError
-        when the disk is full.
+        when the disk is full, and for a copy that did not come to its end.
         """
         words = [
             "--bind",
@@ -182,15 +182,19 @@ class BubblewrapSandbox:
         words += [] if _is_root() else ["--uid", "0", "--gid", "0"]
         for capability in ("DAC_OVERRIDE", "FOWNER", "CHOWN"):
             words += ["--cap-add", f"CAP_{capability}"]
-        copy = ("cp", "-a", "--reflink=auto", "/from/.", "/to")
+        copy = ("sh", "-c", "cp -a --reflink=auto /from/. /to; [ $? -le 1 ]")
         env = {"PATH": search_path(), "LC_ALL": "C"}
         said = root.with_suffix(".copy")
         copying = RunningProcess(
             Command((*_bwrap(network=False), *words, "--", *copy), env, "/"), None
         )
-        copying.finish(_COPY_SECONDS, OutputFiles(said, said))
+        output = OutputFiles(said, said)
+        outcome = copying.finish(_COPY_SECONDS, output)
         if _DISK_FULL.search(said.read_bytes()):
             raise HarnessError("no space left on the disk to copy the files of a trial; make room")
+        if outcome.exit_code != 0:
+            why = f"after {_COPY_SECONDS:g} s" if outcome.timed_out else _tail(output)
+            raise HarnessError(f"the copy of a trial's files for its verifier broke off: {why}")
         limits = replace(self.limits, storage=2 * self.limits.storage)  # of which one is the copy's
         return BubblewrapSandbox(root, limits, self.hidden)
 

@@ -185,6 +185,19 @@ def test_the_copy_holds_what_its_owner_locked(run):
     assert judged(raw).split() == ["deep", "input.txt", "link", "out.txt", "pipe"]
 
 
+def test_a_part_of_the_files_is_not_judged(tmp_path, monkeypatch):
+    """Whether the copy did not end in its time, or could not be started."""
+    for name in ("first", "fresh"):
+        (tmp_path / name).mkdir()
+    sandbox = BubblewrapSandbox(tmp_path / "first")
+    with monkeypatch.context() as patch, pytest.raises(HarnessError, match="broke off: after 0 s"):
+        patch.setattr("skilljuror.harnesses.sandbox._COPY_SECONDS", 0.0)
+        sandbox.fresh(tmp_path / "fresh")
+    (tmp_path / "first").rename(tmp_path / "elsewhere")
+    with pytest.raises(HarnessError, match="broke off: bwrap: .*/first"):
+        sandbox.fresh(tmp_path / "fresh")
+
+
 def test_a_path_of_too_many_characters_is_left_out_and_told(run, tmp_path):
     script = (
         "echo done > out.txt; python3 -c \"import os\nfor _ in range(1100): os.mkdir('folder'); os.chdir('folder')\n"
