@@ -351,10 +351,7 @@ def _print_judged(study: Path, summary: Any, cascades: Sequence[Any]) -> None:
     for cascade in cascades[:1]:
         _print_cascade(cascade)
     for row in cascades[0].stability if cascades else ():
-        print(
-            f"asked again ({row['probe']}): {_share(row['changed'], row['events'])} of {row['events']}"
-            f" events flip; mean entropy {row['entropy']:.2f} bits"
-        )
+        print(_stability(row))
     for cascade in cascades[1:]:
         print(f"panel, {cascade.model}: {_said(cascade.judged)}")
         if cascade.shares:
@@ -394,6 +391,13 @@ def _print_cascade(cascade: Any) -> None:
     print(
         _cost(cascade) + ("" if saved is None else f"; saved by {free}, an estimate: ${saved:.4f}")
     )
+
+
+def _stability(row: dict[str, Any]) -> str:
+    flips = f"{_share(row['changed'], row['events'])} of {row['events']} events flip"
+    bits = f"; mean entropy {row['entropy']:.2f} bits" if row["events"] else ""
+    unparsed = f"; {row['unparsed']} answers without use" if row["unparsed"] else ""
+    return f"asked again ({row['probe']}): {flips}{bits}{unparsed}"
 
 
 def _answers(row: dict[str, Any]) -> str:

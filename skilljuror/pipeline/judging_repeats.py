@@ -69,19 +69,24 @@ def repeated_verdicts(
 
 
 def modal_judgement(askings: Sequence[Asking]) -> ModelJudgement:
-    """The mode of the repeats, unknown where two tie; what all askings took counts."""
+    """The mode of the answers to the plain question that could be used, unknown where two tie; what all
+    askings took counts."""
     repeats = [asking.said.settled for asking in askings if asking.probe == "repeat"]
     answers = tuple(answer for asking in askings for answer in asking.said.answers)
     return ModelJudgement({event: _mode(event, repeats) for event in repeats[0]}, answers)
 
 
 def _mode(event: str, repeats: Sequence[Mapping[str, Settled]]) -> Settled:
+    """What most of the answers say that could be used."""
     given = [said[event] for said in repeats if event in said]
-    label = modal_label([one.label for one in given])
-    for one in given:
+    usable = [one for one in given if one.category != "unparsed"]
+    if not usable:
+        return given[0]
+    label = modal_label([one.label for one in usable])
+    for one in usable:
         if one.label == label:
             return one
-    told = ", ".join(one.label for one in given)
+    told = ", ".join(one.label if one in usable else one.category for one in given)
     return replace(
         Settled("unknown", "insufficient_context", f"no majority among its answers: {told}"),
         prompt_sha256=given[0].prompt_sha256,

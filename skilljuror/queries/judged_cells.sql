@@ -7,13 +7,13 @@
 -- column task: the task; of a foreign run that no trial of a harness holds, the run
 -- column label: yes, no or unknown; null for a use without a verdict
 -- column not_seen_again: whether it is an unknown that was shown and could be recognised
--- column answers: all answers of a model that was asked several times, in order; else the label
+-- column answers: all usable answers of a model that was asked several times, in order; else the label
 WITH contrast AS (SELECT max(treatment) AS treatment, max(control) AS control FROM study),
 judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
 repeats AS (
     SELECT judge, event, string_agg(label, ' ' ORDER BY repeat) AS answers
     FROM repeated_verdicts
-    WHERE probe = 'repeat'
+    WHERE probe = 'repeat' AND category <> 'unparsed'
     GROUP BY judge, event
 )
 SELECT
