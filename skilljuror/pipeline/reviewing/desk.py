@@ -242,7 +242,7 @@ class StudyDesk:
         key = (item.id, blind)
         if key not in self._texts:
             event = item.id.removeprefix(PREFIX)
-            run = item.title.partition(" · ")[0]
+            run = event.rpartition("#")[0]
             self._texts[key] = event_texts(self._place, run, event, blind)
         return self._texts[key]
 

@@ -19,6 +19,8 @@ from skilljuror.queries.run import run
 from tests.support.ingested import CALL, READ
 from tests.support.labelled_studies import judged_logs
 
+SESSION = "01b00000-0000-7000-8000-000000000001"
+"""Of the log `READ`: the name of its run."""
 HOLD = """\
 import sys
 import duckdb
@@ -68,6 +70,20 @@ def test_what_was_shown_and_what_came_after_is_read_from_the_log(study):
     assert texts["what was shown"]
     assert texts["what the agent then did"].startswith("step ")
     assert texts["the task"]
+
+
+def test_the_texts_of_a_run_of_any_name_are_found(tmp_path):
+    names = ("a · one#3", "a · two")
+    logs = [tmp_path / f"{number}.jsonl" for number in range(len(names))]
+    for name, log in zip(names, logs, strict=True):
+        log.write_text(READ.read_text().replace(SESSION, name))
+    study = tmp_path / "mine"
+    ingest_logs(study, logs)
+    desk, wanted = StudyDesk(study), ["what was shown", "what the agent then did", "the task"]
+    for name in names:
+        (event, *_) = events(study, f"counted AND trajectory = '{name}'")
+        texts = desk.asked(f"uptake:{event}", "Ann", False).texts
+        assert [text.heading for text in texts] == wanted
 
 
 def test_a_log_that_is_gone_is_told(study, tmp_path):
