@@ -16,6 +16,7 @@ from skilljuror.models.review import Answer, Decision
 from skilljuror.models.review_queue import ReviewKind
 from skilljuror.pipeline.review_rows import decided_at, moment, now
 from skilljuror.pipeline.reviewing.desk import StudyDesk
+from skilljuror.pipeline.reviewing.uptake import PREFIX
 from skilljuror.stats.agreement import Agreement, agreement
 
 MOST_TOLD = 5
@@ -208,5 +209,11 @@ def agreements(desk: StudyDesk) -> list[PairAgreement]:
 
 def _agreement(one: dict[str, str], other: dict[str, str]) -> Agreement:
     both = sorted(one.keys() & other.keys())
-    wholes = [item.rpartition("#")[0] or item.partition("/")[0] for item in both]
-    return agreement([one[item] for item in both], [other[item] for item in both], wholes)
+    return agreement(
+        [one[item] for item in both], [other[item] for item in both], list(map(_whole, both))
+    )
+
+
+def _whole(item: str) -> str:
+    """The run or the build that a question is about; a build's name may hold any sign but a slash."""
+    return item.rpartition("#")[0] if item.startswith(PREFIX) else item.partition("/")[0]

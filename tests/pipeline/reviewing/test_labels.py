@@ -190,3 +190,14 @@ def test_two_reviewers_agree_on_what_both_answered(study):
     assert (pair.kind, pair.first, pair.second) == ("uptake", "Ann", "Bob")
     assert pair.agreement.items == 3
     assert pair.agreement.observed == pytest.approx(2 / 3)
+
+
+def test_a_build_is_a_whole_whatever_its_name(tmp_path):
+    for number in (1, 2):
+        doubtful_build(tmp_path, SKILL.replace("500", str(number)), f"all/tea#{number}")
+    desk = StudyDesk(tmp_path / "all")
+    for item in desk.queue("Ann", False):
+        for by in ("Ann", "Bob"):
+            desk.decide(by, item.id, "reject", "so", False)
+    (pair,) = agreements(desk)
+    assert (pair.agreement.items, pair.agreement.clusters) == (2, 2)
