@@ -41,6 +41,7 @@ from skilljuror.harnesses.sandbox import (
     BubblewrapSandbox,
     PlainSandbox,
     Sandbox,
+    host_path,
     remove_tree,
     sandbox_class,
     search_path,
@@ -178,13 +179,14 @@ def _set_up(sandbox: Sandbox, allowance: Allowance, job: TrialJob) -> _TrialMach
 
 def _place_skills(root: Path, job: TrialJob) -> str | None:
     """Put the variant's skills in place and prove that they are what was built."""
+    # user-level: Skills in the working directory would leak names through listings
+    guest = skills_root(job.agent)
+    _refuse_occupied(root, guest, job)
     if job.variant_dir is None:
         _refuse_contamination(root, job)
         return None
-    # user-level: Skills in the working directory would leak names through listings
-    guest = Path(skills_root(job.agent))
-    skills = own_folder(root, str(guest.parent)) / guest.name
-    shutil.copytree(job.variant_dir, skills, symlinks=True)
+    skills = own_folder(root, guest)
+    shutil.copytree(job.variant_dir, skills, symlinks=True, dirs_exist_ok=True)
     digest = digest_tree(skills)
     if job.variant_digest is not None and digest != job.variant_digest:
         raise HarnessError(
@@ -193,6 +195,16 @@ def _place_skills(root: Path, job: TrialJob) -> str | None:
             " the variant was changed after its gates: build it again in a fresh folder"
         )
     return digest
+
+
+def _refuse_occupied(root: Path, guest: str, job: TrialJob) -> None:
+    """In every arm, for it is one with a Skill alone that could not have its place."""
+    skills = host_path(root, guest)
+    if skills.exists() or skills.resolve() != host_path(root.resolve(), guest):
+        raise HarnessError(
+            f"trial {job.trial.trial!r}: the task brings {guest!r} along, or a link on the way to it,"
+            " where Skills are put; have its Dockerfile copy that to another place"
+        )
 
 
 def _refuse_contamination(root: Path, job: TrialJob) -> None:

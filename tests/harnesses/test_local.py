@@ -197,6 +197,20 @@ def test_baked_skills_never_reach_the_agent(run, tmp_path):
     assert listed["not_followed"] == ["RUN make"]
 
 
+@pytest.mark.parametrize("offered", [False, True])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_task_that_takes_the_place_of_skills_is_refused_in_every_arm(tmp_path, offered, linked):
+    task = make_task(tmp_path / "task", environment__Dockerfile="COPY home /root\n")
+    home = write_tree(task / "environment/home", {"agents/skills/notes.txt": "notes"})
+    (home / "agents").rename(home / ".agents")
+    if linked:
+        (home / ".agents").rename(tmp_path / "host")
+        (home / ".agents").symlink_to(tmp_path / "host")
+    variant = make_variant(tmp_path / "variant") if offered else None
+    with pytest.raises(HarnessError, match=r"brings '/root/\.agents/skills' along"):
+        runner("none", tmp_path)(task=task, variant=variant)
+
+
 def test_contamination_of_the_no_skill_arm_stops_the_run(tmp_path):
     task = make_task(tmp_path / "task")
     job = make_job(task)
@@ -209,18 +223,17 @@ def test_contamination_of_the_no_skill_arm_stops_the_run(tmp_path):
 @needs_bwrap
 @pytest.mark.parametrize(
     "place",
-    ["agent/instruction.md", "agent/tool.sh", "etc/resolv.conf", "etc/passwd", "root/.agents"],
+    ["agent/instruction.md", "agent/tool.sh", "etc/resolv.conf", "etc/passwd"],
 )
 def test_links_of_a_task_are_not_written_through(isolated, tmp_path, place):
-    host = write_tree(tmp_path / "host", {"kept/kept": "kept", "tool.sh": "true"})
+    host = write_tree(tmp_path / "host", {"kept": "kept", "tool.sh": "true"})
     task = make_task(tmp_path / "task", environment__Dockerfile="COPY all /\n")
     link = task / "environment/all" / place
     link.parent.mkdir(parents=True)
-    link.symlink_to(host / ("kept" if place == "root/.agents" else "kept/kept"))
+    link.symlink_to(host / "kept")
     agent = replace(shell_agent("true", files=[host / "tool.sh"]), scripted=False)
-    isolated(task=task, agent=agent, variant=make_variant(tmp_path / "variant"))
-    (kept,) = (host / "kept").iterdir()
-    assert kept.read_text(encoding="utf-8") == "kept"
+    isolated(task=task, agent=agent)
+    assert (host / "kept").read_text(encoding="utf-8") == "kept"
 
 
 def test_a_test_that_is_a_link_to_the_host_gets_no_other_permissions(run, tmp_path):
