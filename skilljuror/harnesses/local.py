@@ -35,7 +35,7 @@ from skilljuror.harnesses.environment import (
 )
 from skilljuror.harnesses.inside_harbor.skilljuror_places import own_file, own_folder
 from skilljuror.harnesses.process import Command, OutputFiles, ProcessOutcome
-from skilljuror.harnesses.rewards import Reward, read_reward
+from skilljuror.harnesses.rewards import read_reward
 from skilljuror.harnesses.sandbox import (
     HOME,
     BubblewrapSandbox,
@@ -46,6 +46,7 @@ from skilljuror.harnesses.sandbox import (
     sandbox_class,
     search_path,
 )
+from skilljuror.models.harbor import Reward
 from skilljuror.models.study import TrialRecord, TrialStatus
 from skilljuror.redaction import redact_files
 

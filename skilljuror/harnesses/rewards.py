@@ -6,21 +6,9 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, field
+from skilljuror.models.harbor import REWARD, Reward, chosen_reward
 
 MAX_BYTES = 1_000_000
-KEY = "reward"
-
-
-class Reward(Struct, frozen=True):
-    """The verifier's answer."""
-
-    value: float | None
-    """Reward in [0, 1]; None when it gave none that can be used."""
-    rewards: dict[str, float] = field(default_factory=dict)
-    """Every key it wrote."""
-    problem: str | None = None
-    """Why the trial is unscored, one line."""
 
 
 def read_reward(folder: Path) -> Reward:
@@ -42,7 +30,7 @@ def _from_text(data: bytes) -> Reward:
         value = float(data.decode("ascii").strip())
     except ValueError:
         return Reward(None, problem=f"reward.txt is not a number: {data[:40]!r}")
-    return chosen_reward({KEY: value})
+    return chosen_reward({REWARD: value})
 
 
 def _from_json(data: bytes) -> Reward:
@@ -65,15 +53,3 @@ def _is_finite(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def chosen_reward(rewards: dict[str, float]) -> Reward:
-    """Key "reward", else the only key, else none (measures A-04)."""
-    if KEY not in rewards and len(rewards) > 1:
-        names = ", ".join(sorted(rewards)[:5])
-        return Reward(None, rewards, f"no key {KEY!r} among several: {names}")
-    value = rewards[KEY] if KEY in rewards else next(iter(rewards.values()))
-    if math.isnan(value) or not 0.0 <= value <= 1.0:
-        kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
-        return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
-    return Reward(value, rewards)

@@ -1,5 +1,7 @@
 """What Harbor writes about one trial, without importing Harbor."""
 
+import math
+
 from msgspec import Struct, field
 
 from skilljuror.models.study import TrialStatus
@@ -12,6 +14,32 @@ CANCELLED = frozenset({"CancelledError", "KeyboardInterrupt"})
 """Exceptions of Harbor by which a trial was broken off from outside."""
 SCRIPTED = frozenset({"oracle", "nop"})
 """Agents of Harbor that are none: figures of theirs say nothing about real ones."""
+
+REWARD = "reward"
+"""The key that counts among those of a verifier."""
+
+
+class Reward(Struct, frozen=True):
+    """The verifier's answer."""
+
+    value: float | None
+    """Reward in [0, 1]; None when it gave none that can be used."""
+    rewards: dict[str, float] = field(default_factory=dict)
+    """Every key it wrote a finite number for."""
+    problem: str | None = None
+    """Why the trial is unscored, one line."""
+
+
+def chosen_reward(rewards: dict[str, float]) -> Reward:
+    """Key "reward", else the only key, else none (measures A-04)."""
+    kept = {key: number for key, number in rewards.items() if math.isfinite(number)}
+    if REWARD not in rewards and len(rewards) > 1:
+        names = ", ".join(sorted(rewards)[:5])
+        return Reward(None, kept, f"no key {REWARD!r} among several: {names}")
+    value = rewards[REWARD] if REWARD in rewards else next(iter(rewards.values()))
+    if not 0.0 <= value <= 1.0:
+        return Reward(None, kept, f"reward {value!r} is outside [0, 1]")
+    return Reward(value, kept)
 
 
 class HarborResult(Struct, frozen=True):
@@ -28,9 +56,11 @@ class HarborResult(Struct, frozen=True):
     task_checksum: str | None = None
     """Harbor's digest of the task."""
     reward: float | None = None
-    """rewards["reward"]; None when the verifier gave none."""
+    """The reward that counts, in [0, 1]; None when the verifier gave none that can be used."""
     rewards: dict[str, float] = field(default_factory=dict)
     """Every reward by name."""
+    problem: str | None = None
+    """Why none of them counts, one line."""
     verified: bool = False
     """Whether the verifier gave its result."""
     exception: str | None = None

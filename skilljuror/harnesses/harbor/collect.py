@@ -5,14 +5,11 @@ import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from skilljuror.errors import HarnessError, TrajectoryError
 from skilljuror.harnesses.agent_home import write_agent_record
 from skilljuror.harnesses.artifacts import copy_logs
 from skilljuror.harnesses.base import TrialJob, key_values, trial_record, without_keys
 from skilljuror.harnesses.harbor.job import HarborJob, skill_folders
-from skilljuror.harnesses.rewards import Reward, chosen_reward
 from skilljuror.models.harbor import CANCELLED, HarborResult
 from skilljuror.models.study import TrialRecord
 from skilljuror.parsers.harbor.lock import locked_skills, skill_digest, told
@@ -66,10 +63,9 @@ def collect(
     left_out = copy_logs(folder, target)
     write_agent_record(target / "agent.json", job.agent)
     redact_files(target, key_values(job.agent).values())
-    reward = chosen_reward(result.rewards) if result.rewards else Reward(None)
-    said = [result.message, reward.problem, *(f"not copied: {one}" for one in left_out[:1])]
-    fields = record_fields(replace(result, reward=reward.value)) | {
-        "rewards": reward.rewards,
+    fields = record_fields(result)
+    said = [fields["message"], *(f"not copied: {one}" for one in left_out[:1])]
+    fields |= {
         "message": "; ".join(filter(None, said)) or None,
         "isolation": isolation,
         "variant_digest": job.variant_digest,

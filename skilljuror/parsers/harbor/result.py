@@ -1,6 +1,7 @@
 """Reading Harbor's result.json of one trial, tolerantly (harness.md A.3)."""
 
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import orjson
 
 from skilljuror.errors import TrajectoryError
-from skilljuror.models.harbor import HarborResult
+from skilljuror.models.harbor import HarborResult, Reward, chosen_reward
 from skilljuror.parsers.raw_logs.coercion import (
     as_count,
     as_dict,
@@ -44,7 +45,7 @@ def read_result(folder: Path) -> HarborResult:
     outcome = as_dict(given.get("agent_result"))
     metadata = as_dict(outcome.get("metadata"))
     failure = as_dict(given.get("exception_info"))
-    rewards = _rewards(nested(given, "verifier_result", "rewards"))
+    reward = _reward(nested(given, "verifier_result", "rewards"))
     version = as_str(info.get("version"))
     return HarborResult(
         id=as_str(given.get("id")) or str(given["trial_name"]),
@@ -52,8 +53,9 @@ def read_result(folder: Path) -> HarborResult:
         task_name=str(given["task_name"]),
         task_path=as_str(nested(given, "config", "task", "path")),
         task_checksum=as_str(given.get("task_checksum")),
-        reward=rewards.get("reward"),
-        rewards=rewards,
+        reward=reward.value,
+        rewards=reward.rewards,
+        problem=reward.problem,
         verified=given.get("verifier_result") is not None,
         exception=as_str(failure.get("exception_type")),
         message=_first_line(failure.get("exception_message")),
@@ -83,7 +85,7 @@ def record_fields(result: HarborResult) -> dict[str, Any]:
         "reward": result.reward,
         "rewards": result.rewards,
         "exception": result.exception,
-        "message": result.message,
+        "message": "; ".join(filter(None, (result.message, result.problem))) or None,
         "harness": "harbor",
         "isolation": result.environment or "unknown",
         "started_at": _iso(result.started_at),
@@ -136,9 +138,10 @@ def _is_result(given: dict[str, Any]) -> bool:
     return bool(as_str(given.get("task_name")) and as_str(given.get("trial_name")))
 
 
-def _rewards(given: Any) -> dict[str, float]:
-    plain = {str(name): as_float(value) for name, value in as_dict(given).items()}
-    return {name: value for name, value in sorted(plain.items()) if value is not None}
+def _reward(given: Any) -> Reward:
+    plain = {str(name): as_float(value) for name, value in sorted(as_dict(given).items())}
+    known = {name: math.nan if value is None else value for name, value in plain.items()}
+    return chosen_reward(known) if known else Reward(None)
 
 
 def _names(given: Any) -> tuple[str, ...] | None:

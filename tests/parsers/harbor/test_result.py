@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skilljuror.errors import TrajectoryError
 from skilljuror.parsers.base import Source
-from skilljuror.parsers.harbor.result import is_trial, read_result
+from skilljuror.parsers.harbor.result import is_trial, read_result, record_fields
 from skilljuror.parsers.read import read
 from tests.support import places
 from tests.support.harbor_trials import TRIAL, copied_trial
@@ -72,6 +72,20 @@ def test_a_result_with_a_reward_that_is_no_number(tmp_path):
     folder = copied_trial(tmp_path, lambda given: given["verifier_result"].update(rewards={"reward": float("nan"), "x": 1}))  # fmt: skip
     result = read_result(folder)
     assert (result.reward, result.rewards) == (None, {"x": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("rewards", "reward", "why"),
+    [({"score": 0.5}, 0.5, None), ({"a": 1.0, "b": 1.0}, None, "among several"),
+     ({"reward": 2}, None, "outside"), ({"reward": None, "x": 1}, None, "outside"), ({}, None, None)],
+)  # fmt: skip
+def test_the_reward_that_counts_is_that_of_a_run(tmp_path, rewards, reward, why):
+    change = {"verifier_result": {"rewards": rewards}, "exception_info": None}
+    result = read_result(copied_trial(tmp_path, lambda given: given.update(change)))
+    fields = record_fields(result)
+    assert fields["reward"] == reward
+    assert fields["status"] == ("unscored" if reward is None else "scored")
+    assert why in fields["message"] if why else fields["message"] is None
 
 
 @pytest.mark.parametrize(

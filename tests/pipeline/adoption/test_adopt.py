@@ -64,6 +64,17 @@ def test_a_record_says_what_harbor_recorded(jobs):
     assert first.agent_seconds is not None
 
 
+def test_a_reward_that_does_not_count_is_a_row_without_one(jobs):
+    harbor_job(jobs / "jobs", "pd-2", kiln=rewarded(2.0))
+    alone = {"verifier_result": {"rewards": {"score": 1.0}}}
+    harbor_job(jobs / "jobs", "pd-3", kiln=alone)
+    cells = {(one.task, one.condition): one for one in adopted(jobs).outcomes}
+    cell = cells["kiln", "pd"]
+    assert (cell.trials, cell.scored, cell.strict_pass) == (3, 2, 2)
+    (odd,) = [one for one in records(jobs) if (one.task, one.status) == ("kiln", "unscored")]
+    assert odd.message == "reward 2.0 is outside [0, 1]"
+
+
 def test_the_questions_of_a_study_answer(jobs):
     adopted(jobs)
     ingest_trials(jobs / "study")

@@ -7,7 +7,7 @@ import pytest
 from skilljuror.errors import StudyError, UsageError
 from skilljuror.models.adoption import AdoptionMap
 from skilljuror.pipeline.adoption.matching import match_trials
-from tests.support.harbor_jobs import harbor_job, rewarded
+from tests.support.harbor_jobs import harbor_job
 
 ARMS = (
     {"name": "no_skill", "trials": "*/none-*"},
@@ -46,7 +46,6 @@ def test_the_job_itself_may_be_named(jobs):
 LEFT_OUT = {
     "its task 'o/../glaze jar' cannot name trials": ("pd-4", {"task_name": "o/../glaze jar"}),
     "no condition's trials fit its path": ("other-1", {}),
-    "its reward 2 lies outside 0 to 1": ("pd-2", rewarded(2.0)),
     "does not say when it began": ("pd-3", {"started_at": None}),
 }
 
