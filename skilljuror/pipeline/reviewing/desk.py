@@ -217,10 +217,6 @@ class StudyDesk:
             if seen.get(item) == row.seen
         }
 
-    def reviewers(self) -> list[str]:
-        """Everybody with an answer, sorted."""
-        return sorted({by for by, _ in self.answers()})
-
     def _as_asked(
         self, question: Question, reviewer: str, blind: bool, answers: Answers
     ) -> ReviewItem:

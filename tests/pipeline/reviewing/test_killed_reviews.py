@@ -53,5 +53,5 @@ def test_nothing_that_was_reported_is_lost(tmp_path):
         kept = [line for line in lines if f'"by":"{name}"' in line and line.endswith("}")]
         assert count <= len(kept) <= count + 3, "all reported, and at most the one in flight"
     desk = StudyDesk(build)
-    assert desk.reviewers() == list(WRITERS)
+    assert {by for by, _ in desk.answers()} == set(WRITERS)
     assert desk.undo("Ann") is not None

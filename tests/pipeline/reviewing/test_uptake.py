@@ -203,4 +203,4 @@ def test_other_rows_of_the_store_are_left_alone(study):
     row = {"kind": "acceptance", "trial": "t", "reason": "so", "by": "Ann", "at": "2026-01-01"}
     append_jsonl(study / "reviews.jsonl", row)
     assert StudyDesk(study).undo("Ann") is None
-    assert StudyDesk(study).reviewers() == []
+    assert StudyDesk(study).answers() == {}
