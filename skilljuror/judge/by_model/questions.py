@@ -66,23 +66,16 @@ def load_rubric() -> Rubric:
         categories = content["categories"]
         listed = [
             f"  {label}\n" + "\n".join(f"    {name}: {means}" for name, means in named.items())
-            for label, named in _labelled(categories)
+            for label, named in categories.items()
         ]
         system = "\n".join([content["system"], "Categories", *listed])
-        return Rubric(
-            system, {name: label for label, all_ in _labelled(categories) for name in all_}
-        )
+        labels = {name: label for label, named in categories.items() for name in named}
+        return Rubric(system, labels)
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise JudgeError(
             f"the rubric {path.name!r} cannot be read: {error!r}; reinstall skilljuror",
             file=str(path),
         ) from error
-
-
-def _labelled(categories: dict[Any, dict[str, str]]) -> list[tuple[str, dict[str, str]]]:
-    """Label -> category -> meaning; YAML reads a bare yes and no as true and false."""
-    words = {True: "yes", False: "no"}
-    return [(words.get(label, label), named) for label, named in categories.items()]
 
 
 @dataclass(frozen=True)
