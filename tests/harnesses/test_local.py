@@ -336,7 +336,7 @@ def test_a_key_is_in_nothing_that_a_broken_trial_leaves(tmp_path, monkeypatch):
     job = make_job(make_task(tmp_path / "task"), agent=agent)
     (job.task_dir / "tests/test.sh").rename(tmp_path / "gone")
     (tmp_path / "raw").mkdir()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RuntimeError, match="in the way"):
         LocalHarness({"isolation": "none"}).run(job, tmp_path / "raw")
     assert stdout(tmp_path / "raw") == "it is [redacted]\n"
 

@@ -120,7 +120,7 @@ def test_a_question_that_the_server_does_not_take_leaves_the_others_judged():
     said, requests = ask(
         lambda body, n: reader(body, n) if n else too_long, run, budget=8_000, overlap=1_000
     )
-    assert len(requests) > 3
+    assert len(requests) > 2
     one = the_one(said)
     assert (one.label, one.category) == ("unknown", "unparsed")
     assert "maximum context length exceeded" in one.evidence
