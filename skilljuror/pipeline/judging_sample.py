@@ -1,16 +1,22 @@
 """The sample of uses that people label: drawn once, kept with its probabilities."""
 
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 
-from skilljuror.files import StudyFolder, read_record, write_record
+from skilljuror.errors import InUseError
+from skilljuror.files import StudyFolder, path_of, read_record, write_record
 from skilljuror.models.label_sample import LabelSample, SampledUse
 from skilljuror.pipeline.lookup import database_of
 from skilljuror.queries.run import run
 from skilljuror.stats.sampling import stratified_sample
 from skilljuror.store import open_write
 
+LOG = logging.getLogger(__name__)
 LABELS = 100
 """Uses that people are asked about, unless told otherwise: with 100 a share is known to 10 points."""
+WAIT_SECONDS = 5.0
+"""Seconds that the rows wait for others to close the database."""
 
 _DECIDED_MOST = """
 SELECT judge FROM verdicts JOIN uses USING (event)
@@ -25,6 +31,15 @@ JOIN runs AS r ON r.run = u.run
 LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = CAST($judge AS VARCHAR)
 ORDER BY u.event
 """
+_UNJUDGED = """
+SELECT t.trial, t.source
+FROM uses AS u
+JOIN trajectories AS t ON t.trajectory = u.trajectory
+LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = CAST($judge AS VARCHAR)
+GROUP BY t.trajectory, t.trial, t.source
+HAVING count(v.event) = 0
+"""
+_KEPT = "SELECT event, condition, answer, probability FROM label_sample ORDER BY position"
 
 
 def label_sample(study: Path, size: int = LABELS, seed: int = 0) -> LabelSample:
@@ -34,21 +49,48 @@ def label_sample(study: Path, size: int = LABELS, seed: int = 0) -> LabelSample:
     It is drawn at the first call and kept in `label-sample.json`, for labels speak for all uses only
     with the probabilities that they were drawn with; delete the file to draw anew. Raises StudyError.
     """
-    path = StudyFolder.existing(study).label_sample
-    if path.is_file():
-        return read_record(LabelSample, path)
-    database = database_of(study)
-    judge = next((str(row[0]) for row in run(database, _DECIDED_MOST).rows), None)
+    folder = StudyFolder.existing(study)
+    if folder.label_sample.is_file():
+        made = read_record(LabelSample, folder.label_sample)
+    else:
+        made = _drawn(database_of(study), size, seed)
+        write_record(folder.label_sample, made)
+    if folder.database.is_file():
+        _store(folder.database, made.sample)
+    return made
+
+
+def runs_to_judge(database: Path) -> int:
+    """Runs with uses that the judge that decided most has not judged; a foreign run whose log is gone
+    waits for none."""
+    rows = run(database, _UNJUDGED, judge=_decided_most(database)).rows
+    return sum(trial is not None or path_of(source).exists() for trial, source in rows)
+
+
+def _decided_most(database: Path) -> str | None:
+    return next((str(row[0]) for row in run(database, _DECIDED_MOST).rows), None)
+
+
+def _drawn(database: Path, size: int, seed: int) -> LabelSample:
+    judge = _decided_most(database)
     uses = {row["event"]: row for row in run(database, _USES, judge=judge).records()}
     strata = {event: (row["condition"], row["answer"]) for event, row in uses.items()}
     drawn = stratified_sample(strata, size, seed)
-    made = LabelSample(
+    return LabelSample(
         seed=seed,
         judge=judge,
         uses=len(uses),
         sample=tuple(SampledUse(**uses[one.item], probability=one.probability) for one in drawn),
     )
-    write_record(path, made)
-    with open_write(database) as store:
-        store.put_label_sample(made.sample)
-    return made
+
+
+def _store(database: Path, sample: Sequence[SampledUse]) -> None:
+    """Have the database hold the sample; where others have it open for long, the next call does."""
+    rows = [(one.event, one.condition, one.answer, one.probability) for one in sample]
+    if [tuple(row) for row in run(database, _KEPT).rows] == rows:
+        return
+    try:
+        with open_write(database, wait=WAIT_SECONDS) as store:
+            store.put_label_sample(sample)
+    except InUseError as error:
+        LOG.warning("%s; the sample is kept and comes with the next look, or by ingest", error)

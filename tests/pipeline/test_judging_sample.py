@@ -1,7 +1,10 @@
 """Which uses people are asked about."""
 
+import subprocess
+import sys
 from collections import Counter
 
+import duckdb
 import pytest
 
 from skilljuror.errors import StudyError
@@ -48,6 +51,39 @@ def test_it_is_drawn_once(tmp_path):
     StudyFolder(tmp_path).label_sample.unlink()
     label_sample(tmp_path, size=5, seed=3)
     assert StudyFolder(tmp_path).label_sample.read_bytes() == kept
+
+
+def test_a_database_that_missed_the_sample_gets_it_at_the_next_look(tmp_path):
+    small_study(tmp_path)
+    made = label_sample(tmp_path, size=5)
+    with duckdb.connect(str(tmp_path / "study.duckdb")) as database:
+        database.execute("DELETE FROM label_sample")
+    label_sample(tmp_path)
+    assert events_in(tmp_path) == [use.event for use in made.sample]
+
+
+@pytest.mark.slow
+def test_a_sample_that_others_kept_from_the_database_comes_with_the_next_look(tmp_path, caplog):
+    small_study(tmp_path)
+    reading = "import sys, duckdb; one = duckdb.connect(sys.argv[1], read_only=True); print('open', flush=True); input()"
+    holder = subprocess.Popen(
+        [sys.executable, "-c", reading, tmp_path / "study.duckdb"], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "open\n"
+        made = label_sample(tmp_path, size=5)
+        holder.communicate("\n")
+    assert "comes with the next look" in caplog.text
+    assert events_in(tmp_path) == []
+    assert label_sample(tmp_path) == made
+    assert events_in(tmp_path) == [use.event for use in made.sample]
+
+
+def events_in(study):
+    sql = "SELECT event FROM label_sample ORDER BY position"
+    return [row[0] for row in run(study / "study.duckdb", sql).rows]
 
 
 def test_a_study_without_a_database_says_how_to_make_one(tmp_path):

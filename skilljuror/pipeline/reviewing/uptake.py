@@ -1,5 +1,6 @@
 """Sampled events as questions: what was shown, and what the agent then did."""
 
+import logging
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ from skilljuror.errors import SkilljurorError
 from skilljuror.files import StudyFolder
 from skilljuror.judge.by_model.excerpts import RunStep, excerpt_of
 from skilljuror.models.review_queue import ReviewItem, ReviewText
-from skilljuror.pipeline.judging_sample import label_sample
+from skilljuror.pipeline.judging_sample import label_sample, runs_to_judge
 from skilljuror.pipeline.lookup import look_up
 from skilljuror.pipeline.reviewing.question import Question
 from skilljuror.queries.run import run
 
+LOG = logging.getLogger(__name__)
 PREFIX = "uptake:"
 ASKED = "Did what the agent was shown here become visible work later on?"
 ANSWERS = ("yes", "no", "unknown")
@@ -22,6 +24,7 @@ has a sample, and nothing of the judge shows in the order."""
 SHOWN = 20_000
 """Characters of each text that are laid out."""
 
+_ANY_VERDICT = "SELECT 1 FROM verdicts LIMIT 1"
 _EVENTS = """
 SELECT
     e.event, coalesce(t.trial, t.trajectory) AS run, e.skill, e.resource, e.kind, e.step, e.agent,
@@ -37,11 +40,26 @@ WHERE e.counted AND list_contains(CAST($events AS VARCHAR[]), e.event)
 
 
 def sampled_events(place: Path) -> list[str]:
-    """Ids of the events that people are asked about, in order; () before a judge has judged any."""
-    database = StudyFolder(place).database
-    if not database.is_file() or not run(database, "SELECT 1 FROM verdicts LIMIT 1").rows:
+    """Ids of the events that people are asked about, in order; none before a judge has judged every run,
+    for what is not judged when the sample is drawn is no answer of the judge."""
+    study = StudyFolder(place)
+    if not study.database.is_file() or not run(study.database, _ANY_VERDICT).rows:
         return []
-    return [one.event for one in label_sample(place).sample]
+    if not study.label_sample.is_file() and (waiting := runs_to_judge(study.database)):
+        LOG.warning(
+            "no events are drawn for people yet: %d runs are not judged; `skilljuror judge %s` first",
+            waiting, place,
+        )  # fmt: skip
+        return []
+    made = label_sample(place)
+    ((uses,),) = run(study.database, "SELECT count(*) FROM uses").rows
+    if uses != made.uses:
+        LOG.warning(
+            "%s was drawn from %d uses and there are %d today: labels speak for those alone; delete it"
+            " to draw anew (labels stay, those outside the new sample weigh nothing)",
+            study.label_sample, made.uses, uses,
+        )  # fmt: skip
+    return [one.event for one in made.sample]
 
 
 def event_questions(place: Path, events: Iterable[str]) -> list[Question]:

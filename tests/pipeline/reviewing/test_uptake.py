@@ -64,6 +64,32 @@ def test_before_a_judge_has_looked_nothing_is_drawn(tmp_path):
     assert not (tmp_path / "new" / "label-sample.json").exists()
 
 
+def test_nothing_is_drawn_before_every_run_is_judged_but_those_whose_log_is_gone(study, caplog):
+    with duckdb.connect(str(study / "study.duckdb")) as database:
+        database.execute(
+            "DELETE FROM verdicts WHERE event IN (SELECT event FROM uses WHERE run = (SELECT min(run) FROM uses))"
+        )
+    assert list(StudyDesk(study).queue("Ann", False)) == []
+    assert "1 runs are not judged; `skilljuror judge" in caplog.text
+    assert not (study / "label-sample.json").exists()
+    with duckdb.connect(str(study / "study.duckdb")) as database:
+        database.execute("UPDATE trajectories SET source = '/gone.jsonl'")
+    assert sampled_events(study)
+
+
+def test_uses_that_came_after_the_draw_are_told_once(study, caplog):
+    assert sampled_events(study)
+    assert caplog.text == ""
+    with duckdb.connect(str(study / "study.duckdb")) as database:
+        database.execute("INSERT INTO events SELECT * REPLACE (event || 'x' AS event) FROM events")
+    desk = StudyDesk(study)
+    for _ in range(2):
+        desk.queue("Ann", False)
+    (said,) = caplog.messages
+    assert "label-sample.json was drawn from" in said
+    assert "delete it to draw anew" in said
+
+
 def test_what_was_shown_and_what_came_after_is_read_from_the_log(study):
     item = next(one for one in StudyDesk(study).queue("Ann", False) if " read " in one.title)
     texts = {text.heading: text.text for text in item.texts}
@@ -102,11 +128,7 @@ def test_a_blind_reviewer_is_told_neither_judge_nor_run_nor_event(study):
     assert {(one.machine, one.suspicion) for one in blind} == {(None, 0)}
     assert [one.id for one in blind] == sorted(blind_id(one.id) for one in seeing)
     assert {one.title for one in blind} == {f"event {one.id}" for one in blind}
-    assert sorted(map(texts_of, blind)) == sorted(map(texts_of, seeing))
-
-
-def texts_of(item):
-    return [(text.heading, text.text) for text in item.texts]
+    assert next(iter(blind[0].texts)).heading == "what was shown"
 
 
 def test_labels_are_one_row_for_each_event_and_person(study):
