@@ -51,8 +51,14 @@ def askings_of(
     ]
     for name in probes:
         changed = [PROBES[name](question) for question in questions]
-        if kept := [question for question in changed if question is not None]:
-            made.append(Asking(cast(Probe, name), 0, ask_about(client, run, kept)))
+        kept = {one.event for question in changed if question for one in question.events}
+        if (
+            kept
+        ):  # a question that stays as it was is answered from the log, for its part of the run
+            both = [new or old for new, old in zip(changed, questions, strict=True)]
+            said = ask_about(client, run, both)
+            of_kept = {event: one for event, one in said.settled.items() if event in kept}
+            made.append(Asking(cast(Probe, name), 0, replace(said, settled=of_kept)))
     return tuple(made)
 
 
@@ -70,10 +76,11 @@ def repeated_verdicts(
 
 def modal_judgement(askings: Sequence[Asking]) -> ModelJudgement:
     """The mode of the answers to the plain question that could be used, unknown where two tie; what all
-    askings took counts."""
+    askings took counts, an answer that two of them share once."""
     repeats = [asking.said.settled for asking in askings if asking.probe == "repeat"]
-    answers = tuple(answer for asking in askings for answer in asking.said.answers)
-    return ModelJudgement({event: _mode(event, repeats) for event in repeats[0]}, answers)
+    answers = {answer.key: answer for asking in askings for answer in asking.said.answers}
+    settled = {event: _mode(event, repeats) for event in repeats[0]}
+    return ModelJudgement(settled, tuple(answers.values()))
 
 
 def _mode(event: str, repeats: Sequence[Mapping[str, Settled]]) -> Settled:

@@ -7,8 +7,8 @@
 --   or padded with text that says nothing, it shows what should not matter and does.
 -- empty: No model was asked twice: `skilljuror judge STUDY --model NAME --repeat 3 --probe order,length` does.
 -- column probe: repeat, order or length
--- column events: uses that were asked about so and have two usable answers; a question that another order
---   leaves as it was is none
+-- column events: uses that were asked about so and have two usable answers; one that is alone in all
+--   its questions has no other order
 -- column askings: usable answers to each of them, the first included, on the mean
 -- column changed: of the events, those on which not all usable answers are one
 -- column rate_low: lower end of Wilson's 95 % interval of changed_share

@@ -4,12 +4,27 @@ import pytest
 
 from skilljuror.judge.by_model.answers import Settled
 from skilljuror.judge.by_model.asking import ModelJudgement
-from skilljuror.pipeline.judging_repeats import Asking, modal_judgement
+from skilljuror.judge.by_model.questions import questions_of
+from skilljuror.llm import ModelChoice, ModelClient
+from skilljuror.llm.transport import Reply
+from skilljuror.models.trajectory import Usage
+from skilljuror.pipeline.judging_repeats import Asking, askings_of, modal_judgement
+from tests.support.model_judging import MODEL, RUN, excerpt, reader
 
 YES, NO, SORRY, OPEN = (
     Settled("yes", "implementation"), Settled("no", "background"), Settled("unknown", "unparsed"),
     Settled("unknown", "insufficient_context"),
 )  # fmt: skip
+
+
+class Reader(ModelClient):
+    """A model that reads, in this process; counts what it was asked."""
+
+    asked = 0
+
+    def complete(self, messages, response_format):
+        self.asked += 1
+        return Reply(reader({"messages": messages}, 0), Usage(), "stop")
 
 
 def mode(*answers):
@@ -33,3 +48,20 @@ def test_a_tie_tells_all_answers():
     made = mode(YES, NO, SORRY)
     assert (made.label, made.category) == ("unknown", "insufficient_context")
     assert made.evidence == "no majority among its answers: yes, no, unparsed"
+
+
+def test_a_probe_rests_on_all_parts_of_a_long_run_and_pays_for_the_changed_ones():
+    """The first part, with one access, has no other order; its yes stands beside what the others say."""
+    others = [{"run": f"other {n} {'word ' * 300}", "prints": ""} for n in range(8)]
+    worked = {"run": "python work.py", "prints": ""}
+    run = excerpt(RUN[0], worked, *others, {"read": "references/b.md", "shows": "B."}, *others)
+    questions = list(questions_of(run, budget=1_500, overlap=100))
+    sizes = [len(question.events) for question in questions]
+    assert sizes[0] == 1 < max(sizes)
+    client = Reader(ModelChoice(MODEL))
+    plain, order = askings_of(client, run, questions, probes=("order",))
+    assert [one.label for one in plain.said.settled.values()] == ["yes", "no"]
+    labels = {event: one.label for event, one in order.said.settled.items()}
+    assert labels == {event: one.label for event, one in plain.said.settled.items()}
+    assert client.asked == len(questions) + sum(size > 1 for size in sizes)
+    assert len(modal_judgement([plain, order]).answers) == client.asked
