@@ -21,8 +21,13 @@ from skilljuror.llm.answers import Message, ModelAnswer, ModelChoice, prompt
 from skilljuror.llm.spending import SpendingCap
 from skilljuror.llm.transport import Reply, complete
 from skilljuror.models.measure import Price
+from skilljuror.models.trajectory import Usage
 from skilljuror.prices import PRICES, cost, price_of
 
+BYTES_PER_TOKEN = 3
+"""Bytes of a prompt that count as a token before a server has counted: few texts have more tokens."""
+ANSWER_TOKENS = 4_000
+"""Completion tokens, reasoning included, that a call is taken to need before it is made."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -154,7 +159,7 @@ class ModelClient:
         """An answer that nobody has yet, in the log before anybody sees it."""
         shared = self._asked[key]
         try:
-            with self.cap.room() if self.cap else nullcontext():
+            with self.cap.room(self._estimate(messages)) if self.cap else nullcontext():
                 reply = self.complete(messages, response_format)
                 answer = self._answer(key, reply, messages, repeat)
                 self._keep(answer)
@@ -168,6 +173,16 @@ class ModelClient:
             with self._lock:
                 del self._asked[key]
 
+    def _estimate(self, messages: Sequence[Message]) -> float:
+        """US dollars that a call may cost."""
+        size = sum(len(message["content"].encode()) for message in messages)
+        usage = Usage(size // BYTES_PER_TOKEN, 0, 0, ANSWER_TOKENS)
+        return self._dollars(usage) or 0.0
+
+    def _dollars(self, usage: Usage) -> float | None:
+        dollars = cost(usage, self.price) if self.price else None
+        return dollars if isinstance(dollars, float) else None
+
     def _answer(
         self, key: str, reply: Reply, messages: Sequence[Message], repeat: int
     ) -> ModelAnswer:
@@ -175,7 +190,6 @@ class ModelClient:
         known = structs.replace(
             usage, cache_write=usage.cache_write or 0, cache_read=usage.cache_read or 0
         )
-        dollars = cost(known, self.price) if self.price else None
         return ModelAnswer(
             key=key,
             model=self.choice.model,
@@ -183,7 +197,7 @@ class ModelClient:
             prompt_sha256=digest_json(prompt(messages)),
             input_tokens=usage.input,
             output_tokens=usage.output,
-            cost_usd=dollars if isinstance(dollars, float) else None,
+            cost_usd=self._dollars(known),
             finish=reply.finish,
             repeat=repeat,
             cache_read_tokens=usage.cache_read,

@@ -10,9 +10,9 @@ from skilljuror.errors import ModelError
 class SpendingCap:
     """Lets calls begin while there is money for them.
 
-    Each call under way is taken to cost as much as the dearest so far; until one price is known there
-    is one call at a time. So the cap is passed by what the last call costs, at most, while none is
-    dearer than all before it.
+    Each call under way is taken to cost what its caller says, and no less than the dearest so far;
+    until one price is known there is one call at a time. So the cap is passed by what the last call
+    costs, at most, while none is dearer than what it was taken for.
     """
 
     def __init__(self, dollars: float) -> None:
@@ -20,28 +20,28 @@ class SpendingCap:
         self.spent = 0.0
         """US dollars of all answers so far."""
         self._dearest: float | None = None
-        self._under_way = 0
+        self._under_way: list[float] = []
         self._changed = Condition()
 
     @contextmanager
-    def room(self) -> Iterator[None]:
-        """For one call: waits while those under way may use up what is left. Raises ModelError when
-        nothing is."""
+    def room(self, at_least: float) -> Iterator[None]:
+        """For one call of about so many US dollars: waits while those under way may use up what is left.
+        Raises ModelError when nothing is left; a call that is alone may cost more than that."""
         with self._changed:
             self._changed.wait_for(
-                lambda: not self._under_way or self._used_up() or self._fits_one_more()
+                lambda: not self._under_way or self._used_up() or self._fits(at_least)
             )
             if self._used_up():
                 raise ModelError(
                     f"the budget of ${self.dollars:g} is spent (${self.spent:.2f});"
                     " raise it to go on: answers so far are kept"
                 )
-            self._under_way += 1
+            self._under_way.append(at_least)
         try:
             yield
         finally:
             with self._changed:
-                self._under_way -= 1
+                self._under_way.remove(at_least)
                 self._changed.notify_all()
 
     def count(self, dollars: float) -> None:
@@ -54,7 +54,9 @@ class SpendingCap:
     def _used_up(self) -> bool:
         return self.spent >= self.dollars
 
-    def _fits_one_more(self) -> bool:
-        if self._dearest is None:
+    def _fits(self, one_more: float) -> bool:
+        dearest = self._dearest
+        if dearest is None:
             return False
-        return self.spent + (self._under_way + 1) * self._dearest <= self.dollars
+        taken = sum(max(one, dearest) for one in (*self._under_way, one_more))
+        return self.spent + taken <= self.dollars

@@ -1,5 +1,6 @@
 """Real litellm over real HTTP to a scripted loopback server."""
 
+import gc
 import json
 
 import pytest
@@ -23,6 +24,13 @@ ASK = [{"role": "user", "content": "yes or no?"}]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left_open():
+    """Threads that begin together each make litellm a connection, of which it keeps one."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(autouse=True)
@@ -253,6 +261,29 @@ def test_a_cap_that_threads_share_is_passed_by_no_more_than_a_call():
             list(in_flight(range(50), lambda n: asker.ask(ASK, repeat=n), 16))
     assert len(requests) == 10
     assert asker.spent_usd == pytest.approx(0.035)
+
+
+def test_a_cap_holds_where_calls_get_dearer():
+    def by_length(body, n):
+        tokens = len(body["messages"][0]["content"]) // 4
+        usage = {"prompt_tokens": tokens, "completion_tokens": 100, "total_tokens": tokens + 100}
+        return Reply(json.dumps(completion("x", usage=usage)).encode(), wait=0.02)
+
+    questions = ["short " * n for n in range(1, 13)] + ["words " * (20_000 + n) for n in range(30)]
+    with model_server(by_length) as (address, _):
+        asker = client(address, budget=0.3, model="openai/gpt-4o")
+        with pytest.raises(ModelError, match=r"the budget of \$0.3 is spent"):
+            list(in_flight([[{**ASK[0], "content": text}] for text in questions], asker.ask, 16))
+    dearest = (len(questions[-1]) / 4 * 2.5 + 100 * 10) / 1e6
+    assert 0.3 <= asker.spent_usd <= 0.3 + dearest
+
+
+def test_what_a_call_may_cost_refuses_none_and_keeps_none_waiting_that_fits():
+    cap = SpendingCap(1)
+    with cap.room(5):
+        cap.count(0.01)
+    with cap.room(0.3), cap.room(0.3), cap.room(0.3):
+        pass
 
 
 def test_two_clients_share_a_cap():
