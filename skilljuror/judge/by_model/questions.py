@@ -107,9 +107,11 @@ def questions_of(
             yield question
         late = [
             event
-            for event in batch[1:]
+            for event in batch
             if event.one.event not in asked and any(_follows(step, event) for step in steps)
         ]
+        if not asked:
+            late = [event for event in late if event is not batch[0]]
         waiting = late + waiting[len(batch) :]
 
 

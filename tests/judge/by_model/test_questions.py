@@ -1,6 +1,7 @@
 """The questions to a model: a stable beginning, foreign text as data, long logs in parts that overlap."""
 
 import base64
+from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
 from typing import get_args
@@ -149,6 +150,20 @@ def test_an_event_far_behind_the_first_is_asked_from_its_own_place_on():
     last = questions[-1]
     assert [step["step"] for step in blocks(last.messages)["steps"]] == [*range(390, 402)]
     assert [question.cut for question in (questions[0], last)] == [True, False]
+
+
+def test_an_agent_that_goes_on_long_after_another_is_asked_about_too():
+    work = [{"run": f"step {n} {'word ' * 4_000}", "prints": ""} for n in range(80)]
+    whole = excerpt(RUN[0], RUN[0], *work)
+    (first, *steps, last), (event, other) = whole.steps, whole.events
+    run = replace(
+        whole,
+        steps=(replace(first, agent="sub-1"), *steps, replace(last, agent="sub-1")),
+        events=(replace(event, agent="sub-1"), other),
+    )
+    questions = list(questions_of(run))
+    assert {one.ordinal for question in questions for one in question.events} == {0, 1}
+    assert [step["step"] for step in blocks(questions[-1].messages)["steps"]] == [1, 82]
 
 
 def test_many_accesses_share_questions_and_one_that_nothing_follows_is_in_none():
