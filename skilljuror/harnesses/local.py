@@ -97,6 +97,8 @@ class LocalHarness:
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         given = dict(options or {})
+        self.agent_seconds: float | None = None
+        """Wall clock of the last trial's agent, seconds; None as long as it has not ended."""
         self.isolation = given.pop("isolation", "auto")
         if given:
             raise UsageError(
@@ -117,9 +119,11 @@ class LocalHarness:
     def run(self, job: TrialJob, target: Path) -> TrialRecord:
         """One trial; see `harnesses.base.Harness`."""
         started, keys = _now(), key_values(job.agent).values()
+        self.agent_seconds = None
         with _machine_faults(), _redacted(target, keys), self._machine(job) as machine:
             write_agent_record(target / "agent.json", job.agent)
             agent = _run_agent(machine, job, target)
+            self.agent_seconds = round(agent.seconds, 6)
             after = _digest_after(machine, job)
             artifacts = list_files(machine.folder(machine.recipe.workdir))
             left_out = copy_logs(machine.folder(f"{LOGS}/agent"), target / "agent")

@@ -15,6 +15,8 @@ from skilljuror.models.study import Budget, TrialRecord
 from skilljuror.pipeline.ingestion.trials import trajectory_of
 from skilljuror.prices import PRICES
 
+PRINTED = "agent-stdout.txt"
+"""What an agent printed: it was started, though nobody may know how long it took."""
 Job = TypeVar("Job")
 
 
@@ -99,9 +101,10 @@ class Spending:
 
 def _cost(attempt: Path, record: TrialRecord, prices: tuple[Price, ...]) -> float | str:
     """Dollars of an attempt by list price, else as its log states it; or why nobody knows."""
-    if record.scripted or not record.agent_seconds:
+    raw = attempt / "raw"
+    if record.scripted or (record.agent_seconds is None and not (raw / PRINTED).exists()):
         return 0.0
-    trajectory = trajectory_of(attempt / "raw", record)
+    trajectory = trajectory_of(raw, record)
     context = TrialContext(trial=record.trial, record=record, trajectory=trajectory, prices=prices)
     found = {row.metric: row for row in efficiency.measure(context)}
     for row in (found["cost_usd"], found["cost_usd_logged"]):

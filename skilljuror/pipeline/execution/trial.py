@@ -154,11 +154,11 @@ def _attempt(
     try:
         return runner.harness.run(job, raw), None
     except HarnessError as fault:
-        return _error_record(job, fault, runner.isolation, started), fault
+        return _error_record(job, fault, runner, started), fault
     except SkilljurorError:
         raise
     except Exception as error:  # noqa: BLE001
-        return _error_record(job, error, runner.isolation, started), None
+        return _error_record(job, error, runner, started), None
 
 
 @contextmanager
@@ -181,7 +181,9 @@ def refuse_changed_task(job: TrialJob) -> None:
         )
 
 
-def _error_record(job: TrialJob, error: Exception, isolation: str, started: str) -> TrialRecord:
+def _error_record(
+    job: TrialJob, error: Exception, runner: _TrialRunner, started: str
+) -> TrialRecord:
     text = " ".join(str(error).split())
     return trial_record(
         job,
@@ -190,12 +192,12 @@ def _error_record(job: TrialJob, error: Exception, isolation: str, started: str)
         exception=type(error).__name__,
         message=without_keys(f"{type(error).__name__}: {text}", job.agent)[:500],
         harness=job.choice.name,
-        isolation=isolation,
+        isolation=runner.isolation,
         variant_digest=None,
         skill_root=None,
         started_at=started,
         finished_at=_now(),
-        agent_seconds=None,
+        agent_seconds=getattr(runner.harness, "agent_seconds", None),
         verifier_seconds=None,
     )
 

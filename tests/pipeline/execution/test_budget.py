@@ -1,5 +1,6 @@
 """A budget stops a run between trials; raised, the run goes on under the same plan."""
 
+import shutil
 from datetime import date
 
 import pytest
@@ -95,6 +96,19 @@ def test_dollars_are_read_from_the_logs_of_finished_trials(talking):
     assert "budget.dollars: " in str(first.stopped)
     edit_study(study, budget={"dollars": 100})
     assert run_study(study, out).finished == 2
+
+
+def test_what_an_agent_used_counts_also_where_its_trial_broke_off(tmp_path, monkeypatch):
+    monkeypatch.setenv(KEY, "of no worth")
+    script = f"mv {tmp_path}/tea/tests/test.sh {tmp_path}; cp -r {PRICED} $2/"
+    agent = {"name": f"{PROGRAMS}:talkative", "options": {"script": script}}
+    study, out = make_study(tmp_path, trials=1, variants={"a": None}, agent=agent), tmp_path / "out"
+    assert run_study(study, out).statuses == {"error": 1}
+    spent = Spending(StudyFolder(out), Budget(minutes=1, dollars=1))
+    assert (spent.minutes > 0, spent.dollars > 0, spent.unpriced) == (True, True, {})
+    shutil.rmtree(out / "trials/tea__a__1/raw/agent")
+    spent = Spending(StudyFolder(out), Budget(dollars=1))
+    assert (spent.dollars, spent.unpriced) == (0.0, {"no_trajectory": 1})
 
 
 def test_an_unknown_cost_is_said_and_is_no_zero(talking):
