@@ -104,6 +104,37 @@ def test_a_key_that_is_held_down_or_pressed_twice_answers_once(tmp_path, open_ta
     assert answers(folder) == [("ann", "uptake:trial/0", "yes")]
 
 
+@pytest.mark.parametrize("leave", ["l", "j", "q", "click"])
+def test_a_key_after_a_link_answers_nothing_of_the_page_that_is_left(tmp_path, open_tab, leave):
+    folder = write_desk(tmp_path, [item(n) for n in range(3)])
+    with desk_page(folder) as (address, _):
+        tab = open_tab(address)
+        tab.press("j")
+        first = tab.page.url
+        with tab.page.expect_navigation():
+            tab.page.evaluate(
+                "leave => { const press = (key) => document.dispatchEvent("
+                "new KeyboardEvent('keydown', {key, bubbles: true}));"
+                "leave === 'click' ? document.querySelector('.later').click() : press(leave);"
+                "press('y'); }",
+                leave,
+            )
+        assert tab.page.url != first
+        assert answers(folder) == []
+        tab.page.go_back()
+        tab.press("y")
+        assert answers(folder) == [("ann", "uptake:trial/0", "yes")]
+
+
+def test_a_link_that_leads_nowhere_else_leaves_the_keys(tmp_path, open_tab):
+    with desk_page(write_desk(tmp_path, [item(1), item(2)])) as (address, _):
+        tab = open_tab(address)
+        tab.press("j")
+        tab.page.evaluate("document.querySelector('.skip').click()")
+        tab.press("y")
+        assert tab.progress() == "1/2"
+
+
 def test_keys_can_be_switched_off(tmp_path, open_tab):
     folder = write_desk(tmp_path, [item(1), item(2)])
     with desk_page(folder) as (address, _):

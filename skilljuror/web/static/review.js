@@ -6,7 +6,7 @@ const reason = document.getElementById("reason");
 const hint = document.getElementById("hint");
 const keys = document.getElementById("keys");
 let waiting = null; // the answer that was asked for and lacks a reason
-let sent = false; // a second key before the next page is there answers nothing
+let sent = false; // a key before the next page is there answers nothing
 
 if (keys) {
   keys.checked = localStorage.getItem("keys") !== "off";
@@ -21,6 +21,10 @@ for (const text of document.querySelectorAll("pre")) {
 document.addEventListener("submit", (event) => {
   if (sent) event.preventDefault();
   sent = true;
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (link && !link.hash && !event.ctrlKey && !event.metaKey && !event.shiftKey) sent = true;
 });
 window.addEventListener("pageshow", () => { sent = false; });
 
