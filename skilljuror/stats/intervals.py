@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -45,6 +45,14 @@ def t_interval(
         return None
     reach = t_quantile(0.5 + level / 2, freedom) * se
     return Interval(mean - reach, mean + reach, level, f"t({freedom})")
+
+
+def rate_interval(
+    rate: float | None, se: float | None, freedom: int, level: float = 0.95
+) -> Interval | None:
+    """The same for a rate, which cannot leave [0, 1]: its ends are cut to it."""
+    made = t_interval(rate, se, freedom, level)
+    return made and replace(made, low=max(0.0, made.low), high=min(1.0, made.high))
 
 
 def t_quantile(probability: float, freedom: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skilljuror.errors import UsageError
-from skilljuror.stats.intervals import Interval, t_interval
+from skilljuror.stats.intervals import Interval, rate_interval, t_interval
 
 Rows = NDArray[np.float64]
 
@@ -40,11 +40,11 @@ class CorrectedRate:
     """A rate, or a difference of two, with what it rests on."""
 
     value: float | None
-    """The rate, from 0 to 1 but for chance; None where nothing was decided."""
+    """The rate, cut to [0, 1], or the difference; None where nothing was decided."""
     se: float | None
     """Its standard error over clusters; None for fewer than two."""
     interval: Interval | None
-    """Student's interval with clusters - 1 degrees of freedom."""
+    """Student's interval with clusters - 1 degrees of freedom; that of a rate cut to [0, 1]."""
     tuning: tuple[float, ...]
     """How far the judge is used, 0 (labels alone) to 1 (fully), one number an arm; 1 without labels."""
     clusters: int
@@ -162,14 +162,15 @@ def _told(arms: Sequence[Sequence[JudgedItem]], level: float, method: str) -> Co
     labels = sum(item.person is not None for item in items)
     *control, treatment = (_rates(_rows(arm, places), labels > 0) for arm in arms)
     rates = treatment[0] - sum(rate for rate, _ in control)
-    value, without, count = float(rates[0]), rates[1:], len(places)
+    without, count = rates[1:], len(places)
+    value = float(rates[0] if control else np.clip(rates[0], 0.0, 1.0))
     spread = float(np.var(without)) if count > 1 else math.nan
     se = math.sqrt((count - 1) * spread) if spread >= 0 else None
     known = None if math.isnan(value) else value
     return CorrectedRate(
         value=known,
         se=se,
-        interval=t_interval(known, se, count - 1, level),
+        interval=(t_interval if control else rate_interval)(known, se, count - 1, level),
         tuning=tuple(float(used[0]) for _, used in (*control, treatment)),
         clusters=count,
         items=sum(item.stands_for for item in items),
