@@ -107,16 +107,10 @@ def calls_of(trial: str, judge: str, model: str, said: ModelJudgement) -> JudgeC
         model=model,
         asked=len(said.settled),
         calls=len(said.answers),
-        input_tokens=_total(_prompt_tokens(answer) for answer in said.answers),
+        input_tokens=_total(answer.prompt_tokens for answer in said.answers),
         output_tokens=_total(answer.output_tokens for answer in said.answers),
         cost_usd=_total(answer.cost_usd for answer in said.answers),
     )
-
-
-def _prompt_tokens(answer: ModelAnswer) -> int | None:
-    if answer.input_tokens is None:
-        return None
-    return answer.input_tokens + (answer.cache_read_tokens or 0) + (answer.cache_write_tokens or 0)
 
 
 def _total(values: Iterable[N | None]) -> N | None:
