@@ -62,7 +62,7 @@ class Usage:
             return f"it held more than {self.limits.memory // MEGABYTE} MB of memory"
         if now < self.next_walk:
             return None
-        stored = disk_usage(self.root)
+        stored = disk_usage(self.root) + held_without_name(self.process)
         spent = time.monotonic() - now
         self.next_walk = now + max(_WALK_SECONDS, _WALK_SHARE * spent)
         if stored > self.limits.storage:
@@ -113,3 +113,17 @@ def disk_usage(folder: Path) -> int:
             with suppress(OSError):
                 total += Path(base, name).lstat().st_blocks * 512
     return total
+
+
+def held_without_name(process: int) -> int:
+    """Bytes of the files that a process and all below it hold open though no folder names them any
+    more, those in memory too; each file once."""
+    held: dict[tuple[int, int], int] = {}
+    for one in descendants(process):
+        with suppress(OSError):
+            for entry in Path(f"/proc/{one}/fd").iterdir():
+                with suppress(OSError):
+                    info = entry.stat()
+                    if not info.st_nlink:
+                        held[info.st_dev, info.st_ino] = info.st_blocks * 512
+    return sum(held.values())

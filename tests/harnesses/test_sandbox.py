@@ -1,7 +1,9 @@
 """What holds against a program that means harm: real processes in real sandboxes."""
 
 import json
+import os
 import socket
+import tempfile
 import time
 from pathlib import Path
 from uuid import uuid4
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 
 from skilljuror.errors import HarnessError
 from skilljuror.harnesses.artifacts import GONE
-from skilljuror.harnesses.limits import MEGABYTE, Limits
+from skilljuror.harnesses.limits import MEGABYTE, Limits, Usage
 from skilljuror.harnesses.local import LocalHarness
 from skilljuror.harnesses.process import OVER_LIMIT, Command, OutputFiles
 from skilljuror.harnesses.sandbox import BubblewrapSandbox, search_path
@@ -312,6 +314,18 @@ def test_many_files_grow_to_the_limit_of_all(box):
     many = "i=0; while :; do head -c 5000000 /dev/zero > f$i; i=$((i + 1)); sleep 0.02; done"
     outcome, _ = box(many, storage=20 * MEGABYTE)
     assert (outcome.exit_code, outcome.limit) == (OVER_LIMIT, "its files held more than 20 MB")
+
+
+def test_files_without_a_name_count_while_they_are_open(tmp_path):
+    limits = Limits(storage=20 * MEGABYTE)
+    assert Usage(os.getpid(), tmp_path, limits).exceeded() is None
+    with tempfile.TemporaryFile(dir=tmp_path) as file, os.fdopen(os.dup(file.fileno())):
+        file.truncate(30 * MEGABYTE)  # of which nothing is on the disk
+        os.posix_fallocate(file.fileno(), 0, 15 * MEGABYTE)
+        assert Usage(os.getpid(), tmp_path, limits).exceeded() is None
+        os.posix_fallocate(file.fileno(), 0, 25 * MEGABYTE)
+        said = Usage(os.getpid(), tmp_path, limits).exceeded()
+        assert said == "its files held more than 20 MB"
 
 
 def test_memory_of_all_processes_is_limited(box):
