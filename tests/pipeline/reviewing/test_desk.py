@@ -123,6 +123,18 @@ def test_two_who_take_back_at_once_take_one_answer_back(place):
     assert desk.queue("Ann", False)[1].decided is None
 
 
+def test_the_latest_answer_by_its_time_counts_and_one_without_a_time_is_before_all(place):
+    desk, store = StudyDesk(place), place / "one" / "reviews.jsonl"
+    item = desk.queue("Ann", False)[1].id
+    desk.decide("Ann", item, "reject", "so", False)
+    (row,) = rows(place)["one"]
+    for at in ("yesterday", "2026-01-01", "2026-01-01T00:00:00+00:00"):
+        append_jsonl(store, row | {"answer": "controlled_repair", "at": at})
+    assert desk.queue("Ann", False)[1].decided == "reject"
+    assert desk.undo("Ann") == item
+    assert desk.queue("Ann", False)[1].decided == "controlled_repair"
+
+
 def test_another_desk_and_a_new_one_see_it(place):
     desk, other = StudyDesk(place), StudyDesk(place)
     item = other.queue("Ann", False)[1].id
