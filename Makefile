@@ -37,7 +37,7 @@ test: $(STAMP) check harbor ## all checks and the fast tests
 	$(BIN)/pytest -q -n 2
 
 slow: $(STAMP) harbor ## the slow tiers
-	$(BIN)/pytest -q -n 2 -m "slow and not live"
+	$(BIN)/pytest -q -n 2 -m "slow and not live" --timeout=900
 
 # Real agents, at versions that were tried: "latest" depends on the version of node.
 .live/.installed: $(STAMP) Makefile

@@ -52,9 +52,8 @@ def askings_of(
     for name in probes:
         changed = [PROBES[name](question) for question in questions]
         kept = {one.event for question in changed if question for one in question.events}
-        if (
-            kept
-        ):  # a question that stays as it was is answered from the log, for its part of the run
+        if kept:
+            # a question that stays as it was is answered from the log, for its part of the run
             both = [new or old for new, old in zip(changed, questions, strict=True)]
             said = ask_about(client, run, both)
             of_kept = {event: one for event, one in said.settled.items() if event in kept}
