@@ -112,12 +112,13 @@ def _side(
 
 
 def finding_questions(place: Path, builds: list[Path]) -> list[Question]:
-    """One question for each flagged finding; those that say the same, in whatever variant or build,
-    are one."""
-    alike: dict[tuple[str, str], list[tuple[Path, GateResult, Finding]]] = defaultdict(list)
+    """One question for each flagged finding; those of one source that say the same, in whatever variant
+    or build, are one."""
+    alike: dict[tuple[str, str, str], list[tuple[Path, GateResult, Finding]]] = defaultdict(list)
     for build in builds:
+        source = read_record(BuildRecord, build / RECORD).source.tree_digest
         for result, finding in flagged(build):
-            alike[seen_in(finding), result.verdict].append((build, result, finding))
+            alike[source, seen_in(finding), result.verdict].append((build, result, finding))
     texts = {build: BuildTexts(build) for build in builds}
     return [_question(place, found, texts) for found in alike.values()]
 

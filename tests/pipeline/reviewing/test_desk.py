@@ -15,10 +15,11 @@ from tests.support.reviewed_builds import SKILL, TWO, doubtful_build
 
 @pytest.fixture(scope="module")
 def builds(tmp_path_factory):
-    """A folder of three builds: two have one finding that says the same, one fails."""
+    """A folder of four builds: two are of one source, one of another with the same line, one fails."""
     place = tmp_path_factory.mktemp("desk")
     doubtful_build(place, TWO, "all/one")
-    doubtful_build(place, SKILL, "all/other")
+    doubtful_build(place, TWO, "all/other")
+    doubtful_build(place, SKILL, "all/plain")
     doubtful_build(place, SKILL.replace("Serve.", "Add no acid."), "all/sour")
     return place / "all"
 
@@ -39,7 +40,8 @@ def test_what_a_decision_settles_comes_first_and_repeats_are_one_question(place)
     items = StudyDesk(place).queue("Ann", False)
     assert [(one.title, len(one.repeats), one.suspicion) for one in items] == [
         ("one/baseline · brew/SKILL.md:7", 1, 0.9),
-        ("one/baseline · brew/SKILL.md:9", 0, 0.9),
+        ("one/baseline · brew/SKILL.md:9", 1, 0.9),
+        ("plain/baseline · brew/SKILL.md:7", 0, 0.9),
         ("sour/baseline · brew/SKILL.md:7", 0, 0.45),
     ]
     assert items[0].repeats[0].startswith("finding:other/baseline/doubtful.water:")
@@ -58,12 +60,12 @@ def test_a_blind_reviewer_is_told_nothing_of_what_the_gate_said(place):
     desk = StudyDesk(place)
     seeing, blind = desk.queue("Ann", False), desk.queue("Ann", True)
     assert "doubtful.water" in (seeing[0].machine or "")
-    assert "failed it by itself" in (seeing[2].machine or "")
+    assert "failed it by itself" in (seeing[3].machine or "")
     assert {(one.machine, one.suspicion, one.question) for one in blind} == {(None, 0, ASKED)}
     told = msgspec.json.encode(blind).decode()
     assert not [word for word in ("doubtful", "baseline", "sour/", "one/") if word in told]
     assert [one.id for one in blind] == sorted(blind_id(one.id) for one in seeing)
-    assert len({one.title for one in blind}) == 3
+    assert len({one.title for one in blind}) == 4
     assert {text.heading.partition(" · ")[0] for one in blind for text in one.texts} == {
         "source", "variant",
     }  # fmt: skip
@@ -85,10 +87,12 @@ def test_what_a_blind_reviewer_answers_is_kept_under_the_true_id(place):
 
 def test_one_answer_settles_all_that_say_the_same_and_so_does_undo(place):
     desk = StudyDesk(place)
-    first, second, _ = desk.queue("Ann", False)
+    first, second, *_ = desk.queue("Ann", False)
     desk.decide("Ann", first.id, "packaging_artifact", " so ", True)
-    assert [one.decided for one in desk.queue("Ann", False)] == ["packaging_artifact", None, None]
-    assert [one.decided for one in desk.queue("Bob", False)] == [None, None, None]
+    assert [one.decided for one in desk.queue("Ann", False)] == [
+        "packaging_artifact", None, None, None,
+    ]  # fmt: skip
+    assert [one.decided for one in desk.queue("Bob", False)] == [None] * 4
     stored = rows(place)
     assert [row["item"] for row in stored["one"] + stored["other"]] == [first.id, *first.repeats]
     (row,) = stored["other"]
@@ -97,7 +101,7 @@ def test_one_answer_settles_all_that_say_the_same_and_so_does_undo(place):
     assert desk.undo("Ann") == second.id
     assert desk.undo("Ann") == first.id
     assert desk.undo("Ann") is None
-    assert [one.decided for one in desk.queue("Ann", False)] == [None, None, None]
+    assert [one.decided for one in desk.queue("Ann", False)] == [None] * 4
 
 
 def test_undo_brings_the_answer_before_back(place):
@@ -124,22 +128,22 @@ def test_two_who_take_back_at_once_take_one_answer_back(place):
 
 
 def test_the_latest_answer_by_its_time_counts_and_one_without_a_time_is_before_all(place):
-    desk, store = StudyDesk(place), place / "one" / "reviews.jsonl"
-    item = desk.queue("Ann", False)[1].id
+    desk, store = StudyDesk(place), place / "plain" / "reviews.jsonl"
+    item = desk.queue("Ann", False)[2].id
     desk.decide("Ann", item, "reject", "so", False)
-    (row,) = rows(place)["one"]
+    (row,) = rows(place)["plain"]
     for at in ("yesterday", "2026-01-01", "2026-01-01T00:00:00+00:00"):
         append_jsonl(store, row | {"answer": "controlled_repair", "at": at})
-    assert desk.queue("Ann", False)[1].decided == "reject"
+    assert desk.queue("Ann", False)[2].decided == "reject"
     assert desk.undo("Ann") == item
-    assert desk.queue("Ann", False)[1].decided == "controlled_repair"
+    assert desk.queue("Ann", False)[2].decided == "controlled_repair"
 
 
 def test_another_desk_and_a_new_one_see_it(place):
     desk, other = StudyDesk(place), StudyDesk(place)
-    item = other.queue("Ann", False)[1].id
+    item = other.queue("Ann", False)[2].id
     desk.decide("Ann", item, "reject", "so", False)
-    assert other.queue("Ann", False)[1].decided == "reject"
+    assert other.queue("Ann", False)[2].decided == "reject"
     assert list(other.answers()) == list(StudyDesk(place).answers()) == [("Ann", item)]
 
 
