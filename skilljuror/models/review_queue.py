@@ -62,7 +62,8 @@ class ReviewDesk(Protocol):
         ...
 
     def decide(self, reviewer: str, item: str, answer: str, reason: str, blind: bool) -> None:
-        """Record an answer; `item` is an id or its `blind_id`. Raises UsageError for an item or an answer that there is not."""
+        """Record an answer; `item` is an id or its `blind_id`. Raises UsageError for an item or an
+        answer that there is not, and for a class of adjudication without a reason."""
         ...
 
     def undo(self, reviewer: str) -> str | None:

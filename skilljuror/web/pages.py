@@ -20,7 +20,6 @@ from skilljuror.errors import SkilljurorError, UsageError
 from skilljuror.web.passages import passages, visible
 from skilljuror.web.questions import (
     KINDS,
-    NEED_REASON,
     STATES,
     Queue,
     Reviewing,
@@ -157,7 +156,6 @@ class _Pages:
             queue=queue,
             place=place,
             item=item,
-            machine=None if self._reviewing.blind else item.machine,
             choices=choices(item),
             before=queue.items[place - 1] if place else None,
             after=queue.items[place + 1] if place + 1 < len(queue.items) else None,
@@ -172,9 +170,7 @@ class _Pages:
         item, answer, reason = (form.get(name, "") for name in ("id", "answer", "reason"))
         who = self._reviewing
         try:
-            if answer in NEED_REASON and not reason.strip():
-                raise UsageError(f"“{label_of(answer)}” needs a reason: write why.")
-            self._desk.decide(who.reviewer, item, answer, reason.strip(), who.blind)
+            self._desk.decide(who.reviewer, item, answer, reason, who.blind)
         except UsageError as error:
             return self._item(form, "", error.message, 400)
         queue = self._queue(form)

@@ -78,7 +78,9 @@ class JsonlDesk:
         found = next((one for one in self.items if one.id == item), None)
         if found is None or answer not in found.answers:
             raise UsageError(f"no item {item!r}, or {answer!r} is none of its answers")
-        self._append(reviewer, item, answer, reason, blind)
+        if answer in CLASSES and not reason.strip():
+            raise UsageError(f"{answer!r} needs a reason")
+        self._append(reviewer, item, answer, reason.strip(), blind)
 
     def undo(self, reviewer: str) -> str | None:
         """As the protocol says."""

@@ -87,6 +87,13 @@ def test_a_decision_is_on_disk_and_the_next_question_shown(client, desk):
     assert Page(again).buttons["yes"]["aria-pressed"] == "true"
 
 
+def test_the_items_that_an_answer_is_for_are_named(client):
+    page = client.get("/item", id="finding:build/pd/1").text
+    assert "The same (2)" in page
+    assert "finding:build/pd/8" in page
+    assert "The same" not in client.get("/item", id="uptake:trial/2").text
+
+
 def test_one_kind_is_gone_through_alone(client):
     page = client.post("/decide", id="uptake:trial/2", answer="yes", kind="uptake")
     assert "event 3" in page.text
