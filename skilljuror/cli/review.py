@@ -54,6 +54,7 @@ def review(
     debug: Debug = False,
 ) -> None:
     """Decide what waits for a person: flagged findings, items of the rubric, sampled events."""
+    from skilljuror.models.review_queue import blind_id
     from skilljuror.pipeline.review_rows import login_name, reviewer_name
     from skilljuror.pipeline.reviewing.desk import StudyDesk
 
@@ -74,6 +75,7 @@ def review(
         _say(desk, who, blind, json, f"{len(decide)} decided by {who}")
     elif undo:
         taken = desk.undo(who)
+        taken = blind_id(taken) if taken and blind else taken
         _say(desk, who, blind, json, f"taken back: {taken}" if taken else "nothing to take back")
     elif export or import_:
         _carry(desk, export, import_, json)
@@ -119,7 +121,8 @@ def _list(desk: "StudyDesk", who: str, blind: bool, json: bool) -> None:
 
     from skilljuror.pipeline.reviewing.labels import agreements
 
-    items, pairs = [replace(one, texts=()) for one in desk.queue(who, blind)], agreements(desk)
+    items = [replace(one, texts=()) for one in desk.queue(who, blind)]
+    pairs = [] if blind else agreements(desk)
     decided = sum(one.decided is not None for one in items)
     payload = {
         "reviewer": who, "decided": decided, "total": len(items), "items": items,

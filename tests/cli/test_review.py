@@ -62,6 +62,9 @@ def test_from_the_list_to_an_answer_and_back(asked):
     asked("--decide", f"{item}=reject", "--why", "so", "--reviewer", "Bob")
     told = asked("--list", "--reviewer", "Ann")
     assert "Ann and Bob on finding: 1 questions, agreement 0.00" in told
+    assert "Ann and Bob" not in asked("--list", "--reviewer", "Ann", "--blind")
+    assert f"taken back: {blind}" in asked("--undo", "--reviewer", "Ann", "--blind")
+    asked("--decide", f"{blind}=packaging_artifact", "--why", "so", "--reviewer", "Ann", "--blind")
     assert "2 answers exported to labels.jsonl" in asked("--export", "labels.jsonl")
     assert f"taken back: {item}" in asked("--undo", "--reviewer", "Bob")
     assert "0 new answers imported" in asked("--import", "labels.jsonl")
