@@ -143,8 +143,10 @@ def _usage(told: Any) -> Usage:
 
 
 def _redacted(choice: ModelChoice, text: str) -> str:
-    """What a server said, without the keys that it was sent."""
-    return redact(text, secrets_of(choice.params))
+    """What a server said, without the keys that it was sent; halves of a character, which JSON can
+    spell and no file can hold, as question marks."""
+    whole = text.encode("utf-8", "replace").decode()
+    return redact(whole, secrets_of(choice.params))
 
 
 def secrets_of(params: Mapping[str, Any]) -> Iterable[str]:

@@ -136,6 +136,17 @@ def test_a_reply_without_choices_is_an_empty_answer(tmp_path):
     assert requests[1]["messages"][1]["content"] == "(empty)"
 
 
+def test_half_a_character_is_kept_as_a_question_mark_and_paid_once(tmp_path):
+    calls = tmp_path / "calls.jsonl"
+    with model_server(lambda body, n: completion_reply("half \ud83d, whole ü")) as (
+        address,
+        requests,
+    ):
+        told = [client(address, calls).ask(ASK).text for _ in range(2)]
+    assert told == ["half ?, whole ü"] * 2
+    assert len(requests) == 1
+
+
 CHANGES = {
     "address": {"api_base": "http://127.0.0.1:9/v1"},
     "model": {"model": "openai/other"},
