@@ -52,8 +52,8 @@ class ModelClient:
         budget_usd: float | SpendingCap | None = None,
         prices: tuple[Price, ...] = PRICES,
     ) -> None:
-        """`calls` is the log; `budget_usd` is what the answers may cost, those from the log included;
-        a SpendingCap is shared with other clients.
+        """`calls` is the log; `budget_usd` is what the answers that are asked for here may cost, those
+        given from the log included; a SpendingCap is shared with other clients.
 
         Raises UsageError for a budget where the model's price is not known, StudyError for a log
         that is none.

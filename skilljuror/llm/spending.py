@@ -44,11 +44,11 @@ class SpendingCap:
                 self._under_way.remove(at_least)
                 self._changed.notify_all()
 
-    def count(self, dollars: float) -> None:
-        """Add what an answer cost, or had cost when it was logged."""
+    def count(self, dollars: float, answers: int = 1) -> None:
+        """Add what some answers cost, or had cost when they were paid."""
         with self._changed:
             self.spent += dollars
-            self._dearest = max(dollars, self._dearest or 0.0)
+            self._dearest = max(dollars / answers, self._dearest or 0.0)
             self._changed.notify_all()
 
     def _used_up(self) -> bool:

@@ -53,6 +53,10 @@ CHECK_YES = 0.1
 """Share of the first judge's yes that the model is asked about, too."""
 
 _KINDS = "SELECT trial, event, label, category FROM verdicts WHERE judge = $judge ORDER BY event"
+_PAID = (
+    "SELECT trial, cost_usd, calls FROM judge_calls"
+    " WHERE judge IN ($judge, $checker) AND cost_usd IS NOT NULL AND calls > 0"
+)
 
 
 class ModelOptions(Struct, frozen=True):
@@ -63,7 +67,8 @@ class ModelOptions(Struct, frozen=True):
     check_yes: float = CHECK_YES
     """Share of the first judge's yes that the model is asked about, too, 0 to 1."""
     budget_usd: float | SpendingCap | None = None
-    """What the answers may cost, US dollars; a cap may be shared by several; None for no limit."""
+    """What the answers may cost, US dollars, those of runs judged before included; a cap may be shared
+    by several; None for no limit."""
     threads: int = THREADS
     """Calls in flight."""
     repeat: int = 1
@@ -175,6 +180,8 @@ def judge_with_model(
     open_jobs, rest = cascade.jobs(again, left_out)
     with open_write(cascade.database, wait=WAIT_SECONDS) as store:
         cascade.put(store, [(job, AnsweredRun()) for job in rest])
+    if client.cap:
+        cascade.count_paid(client.cap, {job.run.name for job in open_jobs})
     done, refused = 0, ""
     unread = list(first.unread)
     for batch in batches(answered(client, options, open_jobs, jobs)):
@@ -260,6 +267,13 @@ class Cascade:
             [job for job in todo if job.asked or job.checked],
             [job for job in todo if not job.asked and not job.checked],
         )
+
+    def count_paid(self, cap: SpendingCap, asked_now: set[str]) -> None:
+        """Count the stored answers about runs that are not asked about now: nobody reads them again."""
+        paid = run(self.database, _PAID, judge=self.name, checker=self.checker).rows
+        for trial, dollars, calls in paid:
+            if trial not in asked_now:
+                cap.count(dollars, calls)
 
     def put(self, store: Store, said: list[tuple[CascadeJob, AnsweredRun]]) -> None:
         """All rows about some runs, in one transaction."""

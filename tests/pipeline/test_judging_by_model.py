@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,11 @@ def nothing_left_open():
 
 @pytest.fixture
 def study(tmp_path):
-    ingest_logs(tmp_path / "s", [write_logs(tmp_path / "logs", 6)])
+    """Of logs that nobody writes any more: runs that were judged are left out the next time."""
+    logs = write_logs(tmp_path / "logs", 6)
+    for log in logs.iterdir():
+        os.utime(log, (1e9, 1e9))
+    ingest_logs(tmp_path / "s", [logs])
     return tmp_path / "s"
 
 
@@ -203,6 +208,17 @@ def test_a_question_that_is_refused_leaves_the_others_judged_and_is_asked_again(
     assert first.problem is not None
     assert first.problem.endswith("against our policy")
     assert (last.judged.yes, last.problem, len(requests)) == (6, None, 6 + 1)
+
+
+def test_a_budget_holds_over_a_restart(study):
+    with model_server(reader) as (address, requests):
+        for _ in range(2):
+            with pytest.raises(ModelError, match="is spent"):
+                judge(study, address, threads=1, budget_usd=0.008)
+            assert len(requests) == 2
+        assert judge(study, address, budget_usd=0.03).judged.yes == 6
+        assert judge(study, address, budget_usd=0.008).paid_usd == 0
+    assert len(requests) == 6
 
 
 def test_a_study_without_texts_is_not_sent_to_a_model(tmp_path):
