@@ -118,7 +118,7 @@ def settled(answer: Answer, event: AskedEvent, run: RunExcerpt) -> Settled:
 
 def merged(parts: Sequence[Settled], cut: bool) -> Settled:
     """What several questions about one event come to together: a yes anywhere, no where all say no and
-    nothing that follows was left out, else what first kept it open."""
+    nothing was left out, else what first kept it open."""
     for one in parts:
         if one.label == "yes":
             return one
@@ -133,7 +133,7 @@ def merged(parts: Sequence[Settled], cut: bool) -> Settled:
     if cut:
         return replace(
             parts[0], label="unknown", category="insufficient_context",
-            evidence="not all that followed was shown",
+            evidence="not all that was shown and done was told",
         )  # fmt: skip
     return parts[0]
 

@@ -24,7 +24,7 @@ OVERLAP_TOKENS = 4_000
 """Of these, steps that the question before has shown already."""
 FOLLOWING_TOKENS = 240_000
 """Tokens of the steps after an access that are shown at all, over all questions."""
-TASK, SHOWN, CALL, WORDS, STEP = 8_000, 16_000, 24_000, 12_000, 48_000
+TASK, SHOWN, CALL, WORDS, STEP = 8_000, 32_000, 24_000, 12_000, 48_000
 """Characters of a task, of what an access showed, of a call, of an agent's words and of a whole step
 that are shown: half as many, a quarter and so on, where they take up too much of a question."""
 LEAST_SHARE = 128
@@ -54,7 +54,8 @@ class Question:
     events: tuple[AskedEvent, ...]
     """The events that it asks about, in order."""
     cut: bool
-    """Whether actions that follow one of these events are shown in part, or not: a no cannot be told."""
+    """Whether what one of these events showed, or actions that follow it, are told in part or not at all:
+    a no cannot be known."""
 
 
 @lru_cache(maxsize=1)
@@ -143,13 +144,18 @@ def _questions_about(
         asked = [event for event in events if any(_follows(step, event) for step in window)]
         if asked:
             hidden = [step for step in window if not _is_whole(step)] + beyond
-            cut = any(_follows(step, event) for step in hidden for event in asked)
+            cut = any(_is_cut(event, hidden) for event in asked)
             messages = _messages(task, window, asked)
             yield Question(messages, tuple(event.one for event in asked), cut)
 
 
 def _follows(step: _Told[RunStep], event: _Told[AskedEvent]) -> bool:
     return step.one.agent == event.one.agent and step.one.index > event.one.reached
+
+
+def _is_cut(event: _Told[AskedEvent], hidden: Sequence[_Told[RunStep]]) -> bool:
+    in_part = len(event.one.shown) > SHOWN // event.share
+    return in_part or any(_follows(step, event) for step in hidden)
 
 
 def _within(parts: Sequence[_Told[T]], room: int) -> Iterator[_Told[T]]:

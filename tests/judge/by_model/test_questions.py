@@ -134,6 +134,12 @@ def test_an_action_shown_in_part_leaves_no_firm_no(step, whole):
     assert ("left out" not in question.messages[1]["content"]) == whole
 
 
+@pytest.mark.parametrize(("lines", "whole"), [(4_500, True), (6_000, False)])
+def test_a_resource_shown_in_part_leaves_no_firm_no(lines, whole):
+    (question,) = questions_of(excerpt({"read": "a.md", "shows": "x = 1\n" * lines}, RUN[1]))
+    assert question.cut != whole
+
+
 def test_calls_that_are_left_out_are_counted():
     calls = {"run": "ls", "prints": "", "also": [{"run": "ls", "prints": ""}] * 149}
     (question,) = questions_of(excerpt(RUN[0], calls))
