@@ -193,6 +193,8 @@ def changed_value(value: Any, number: int, *, ahead: bool = False) -> Any:
 
 
 def _other_number(value: float, number: int) -> float:
+    if isinstance(value, float) and 0 < value <= 1:
+        return value / (2 + number)  # a reward stays in its range
     if abs(value) < _EXACT:
         return value + 1 + number
     return value - 1 - number if isinstance(value, int) else value / 2
