@@ -9,6 +9,7 @@ more than they use (JavaScript, Java).
 import os
 import resource
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -120,10 +121,14 @@ def held_without_name(process: int) -> int:
     more, those in memory too; each file once."""
     held: dict[tuple[int, int], int] = {}
     for one in descendants(process):
-        with suppress(OSError):
-            for entry in Path(f"/proc/{one}/fd").iterdir():
-                with suppress(OSError):
-                    info = entry.stat()
-                    if not info.st_nlink:
-                        held[info.st_dev, info.st_ino] = info.st_blocks * 512
+        for info in _open_files(one):
+            if not info.st_nlink:
+                held[info.st_dev, info.st_ino] = info.st_blocks * 512
     return sum(held.values())
+
+
+def _open_files(process: int) -> Iterator[os.stat_result]:
+    with suppress(OSError):
+        for entry in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):
+                yield entry.stat()
