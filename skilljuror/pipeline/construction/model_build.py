@@ -157,7 +157,7 @@ def build_with_model(
     raised. Raises BundleError, TransformError, UsageError for an unfit target and, when the model cannot be
     reached or gives no answer of the right form, ModelError.
     """
-    _refuse_calls_inside(engine, target)
+    _check_engine(engine, target)
     load_gates(gates)
     place = safe_target(target, source)
     bundle = load_bundle(source)
@@ -346,7 +346,10 @@ def _sum_if_known(values: Sequence[float | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def _refuse_calls_inside(engine: ModelEngine, target: Path) -> None:
+def _check_engine(engine: ModelEngine, target: Path) -> None:
+    modes = get_args(Mode)
+    if engine.mode not in modes:
+        raise UsageError(f"unknown mode {engine.mode!r}; choose one of {', '.join(modes)}")
     if engine.calls.resolve().is_relative_to(target.resolve()):
         raise UsageError(
             f"the log of calls {str(engine.calls)!r} lies inside the build {str(target)!r}, which is"
