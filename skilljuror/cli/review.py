@@ -12,6 +12,8 @@ from skilljuror.cli.output import emit, print_indented, table
 from skilljuror.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from skilljuror.models.review_queue import ReviewItem
     from skilljuror.pipeline.reviewing.desk import StudyDesk
 
@@ -96,9 +98,9 @@ def _open_page(
         print(f"nothing waits for a person in {place}")
         return
 
-    def announce(address: str) -> None:
-        opened = browse and open_browser(address)
-        print(f"{place}, reviewed by {who}: {address}")
+    def announce(address: "Callable[[], str]") -> None:
+        opened = browse and open_browser(address())
+        print(f"{place}, reviewed by {who}: {address()}")
         told = "opened in your browser" if opened else "open it in a browser"
         print(f"{told}; every answer is kept at once, Ctrl-C ends it", flush=True)
 

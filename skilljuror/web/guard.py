@@ -5,6 +5,7 @@ token of the address, a cookie that is HttpOnly and SameSite=Strict, or the toke
 that it points at this machine (DNS rebinding) is not the host that is served.
 """
 
+import secrets
 from hmac import compare_digest
 
 from starlette.datastructures import MutableHeaders
@@ -33,19 +34,30 @@ OPENED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>skilljur
 link of another site, such as a terminal in a browser."""
 
 CLOSED = (
-    "This page needs the address that `skilljuror review` printed, with its token; each start has"
-    " a new one. What was decided is kept.\n"
+    "This page needs an address that `skilljuror review` printed, with its token, which lets one"
+    " browser in, once. Use the browser that has it, or start `skilljuror review` anew: what was"
+    " decided is kept.\n"
 )
 
 
 class Guard:
-    """Lets in who has the token, on this host and port, and gives every answer the headers."""
+    """Lets in who has a token, on this host and port, and gives every answer the headers.
 
-    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+    A token is good once, for a cookie with another secret: what opens a browser has the address in its
+    arguments, which other users of the machine can read.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._host = f"127.0.0.1:{port}"
         self._cookie = f"skilljuror_review_{port}"
-        self._token = token
+        self._secret = secrets.token_urlsafe(32)
+        self._tokens: list[str] = []
+
+    def address(self) -> str:
+        """An address that lets one browser in."""
+        self._tokens.append(secrets.token_urlsafe(32))
+        return f"http://{self._host}/?token={self._tokens[-1]}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -60,11 +72,11 @@ class Guard:
         """What is answered at once; None where the page may answer."""
         if request.headers.get("host") != self._host:
             return PlainTextResponse("Another host is asked for.\n", 421)
-        if request.url.path == "/" and self._is_token(request.query_params.get("token")):
+        if request.method == "GET" and request.url.path == "/" and self._takes(request):
             response = HTMLResponse(OPENED)
-            response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
+            response.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
             return response
-        if not self._is_token(request.cookies.get(self._cookie)):
+        if not _same(request.cookies.get(self._cookie, ""), self._secret):
             return PlainTextResponse(CLOSED, 403)
         if request.method not in {"GET", "HEAD"} and not self._is_own(request):
             return PlainTextResponse("A form of another page was sent here.\n", 403)
@@ -74,5 +86,14 @@ class Guard:
         """Whether the browser says that a form stands on a page of ours."""
         return request.headers.get("origin") == f"http://{self._host}"
 
-    def _is_token(self, given: str | None) -> bool:
-        return given is not None and compare_digest(given.encode(), self._token.encode())
+    def _takes(self, request: Request) -> bool:
+        """Whether the address has a token that nobody has used; now it is used."""
+        given = request.query_params.get("token", "")
+        unused = next((token for token in self._tokens if _same(given, token)), None)
+        if unused is not None:
+            self._tokens.remove(unused)
+        return unused is not None
+
+
+def _same(given: str, secret: str) -> bool:
+    return compare_digest(given.encode(), secret.encode())

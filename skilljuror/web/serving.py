@@ -1,7 +1,6 @@
 """The review page as a process: a socket on this machine alone, an address with a token, a server."""
 
 import os
-import secrets
 import socket
 import sys
 import webbrowser
@@ -14,11 +13,13 @@ from skilljuror.web.questions import Reviewing
 HOST = "127.0.0.1"
 
 
-def serve(reviewing: Reviewing, announce: Callable[[str], None], port: int = 0) -> None:
+def serve(
+    reviewing: Reviewing, announce: Callable[[Callable[[], str]], None], port: int = 0
+) -> None:
     """Show the desk's questions to one reviewer, until Ctrl-C or SIGTERM (KeyboardInterrupt).
 
-    `announce` is given the address to open as soon as it answers; port 0 (of 0 to 65535) is any free
-    one.
+    `announce` is called as soon as the page answers, with what makes addresses to open, each good for one
+    browser; port 0 (of 0 to 65535) is any free one.
 
     Raises UsageError for a port that is not to be had, MissingDependency without the libraries.
     """
@@ -36,13 +37,13 @@ def serve(reviewing: Reviewing, announce: Callable[[str], None], port: int = 0) 
             " 'skilljuror[review]', or review without a browser (skilljuror review STUDY --list)"
         ) from error
     with _listening(port) as listener:
-        token, own = secrets.token_urlsafe(32), listener.getsockname()[1]
+        guard = Guard(review_app(reviewing), listener.getsockname()[1])
         config = uvicorn.Config(
-            Guard(review_app(reviewing), own, token), log_config=None, access_log=False,
+            guard, log_config=None, access_log=False,
             server_header=False, proxy_headers=False,
             lifespan="off", ws="none", timeout_graceful_shutdown=2,
         )  # fmt: skip
-        announce(f"http://{HOST}:{own}/?token={token}")
+        announce(guard.address)
         uvicorn.Server(config).run(sockets=[listener])
 
 

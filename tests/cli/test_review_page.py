@@ -9,7 +9,7 @@ import pytest
 from skilljuror.files import read_jsonl
 from tests.support.cli_process import call, complaint
 from tests.support.jsonl_desk import review_page
-from tests.support.review_client import Page, ReviewClient
+from tests.support.review_client import Page, ReviewClient, asked
 from tests.support.reviewed_builds import SKILL, doubtful_build
 from tests.support.small_studies import until
 
@@ -49,7 +49,7 @@ def test_what_the_page_is_told_is_in_the_store_and_the_verdict(build):
     assert "1/1 decided by ann" in shown.stdout
 
 
-def test_the_browser_of_the_desktop_is_given_the_address(build, tmp_path):
+def test_the_browser_of_the_desktop_is_given_an_address_of_its_own(build, tmp_path):
     browser, mark = tmp_path / "browser", tmp_path / "mark"
     browser.write_text(f'#!/bin/sh\necho "$1" > {mark}.part; mv {mark}.part {mark}\n')
     browser.chmod(0o755)
@@ -60,7 +60,11 @@ def test_the_browser_of_the_desktop_is_given_the_address(build, tmp_path):
         with review_page(*command, env={**bare, "BROWSER": f"{browser} %s"}) as (address, _):
             if opened:
                 until(mark.exists)
-                assert mark.read_text().strip() == address
+                given = mark.read_text().strip()
+                assert given.partition("?")[0] == address.partition("?")[0]
+                assert [asked(one).status_code for one in (given, given, address)] == [
+                    200, 403, 200,
+                ]  # fmt: skip
         assert mark.exists() == opened
 
 

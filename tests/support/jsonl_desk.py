@@ -157,7 +157,7 @@ def main(folder: str, reviewer: str, blind: str = "", port: str = "0", notice: s
     """Serve until SIGTERM."""
     desk = JsonlDesk(Path(folder))
     who = Reviewing(desk, reviewer, bool(blind), desk.agreements, notice)
-    serve(who, lambda address: print(address, flush=True), int(port))  # noqa: T201
+    serve(who, lambda address: print(address(), flush=True), int(port))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 finds fields and links in a page."""
 
 from html.parser import HTMLParser
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -43,7 +44,9 @@ def asked(address: str, **headers: str) -> httpx.Response:
 
 
 class ReviewClient:
-    """One browser at one review page."""
+    """One browser at one review page; whoever comes with the same address has its cookie."""
+
+    _entered: ClassVar[dict[str, httpx.Cookies]] = {}
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -51,7 +54,10 @@ class ReviewClient:
         self.http = httpx.Client(base_url=self.origin, follow_redirects=True, verify=False)
 
     def __enter__(self) -> "ReviewClient":
-        assert self.http.get(self.address).status_code == 200
+        if self.address not in self._entered:
+            assert self.http.get(self.address).status_code == 200
+            self._entered[self.address] = self.http.cookies
+        self.http.cookies = self._entered[self.address]
         return self
 
     def __exit__(self, *error: object) -> None:

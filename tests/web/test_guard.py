@@ -50,16 +50,26 @@ def test_nothing_is_shown_without_the_token(served, path):
     assert asked(f"{origin}{path}", Cookie=cookie).status_code == 403
 
 
-def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_gets(served):
-    found = asked(served[1])
-    assert found.status_code == 200
-    cookie = found.headers["set-cookie"]
-    name, _, rest = cookie.partition("=")
-    assert name == f"skilljuror_review_{httpx.URL(served[1]).port}"
-    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(rest.split("; "))
-    token = httpx.URL(served[1]).params["token"]
-    assert len(token) >= 40
-    assert token not in found.text
+def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_gets(tmp_path):
+    with desk_page(write_desk(tmp_path, [item(1)])) as (address, _):
+        assert httpx.head(address).status_code == 403
+        found = asked(address)
+        assert found.status_code == 200
+        cookie = found.headers["set-cookie"]
+        name, _, rest = cookie.partition("=")
+        assert name == f"skilljuror_review_{httpx.URL(address).port}"
+        secret, *words = rest.split("; ")
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(words)
+        token = httpx.URL(address).params["token"]
+        assert len(token) >= 40
+        assert token not in found.text
+        assert secret not in {token, ""}
+        other = asked(address)
+        assert other.status_code == 403
+        assert "once" in other.text
+        assert "set-cookie" not in other.headers
+        assert asked(address, Cookie=f"{name}={token}").status_code == 403
+        assert "event 1" in asked(address, Cookie=f"{name}={secret}").text
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost:{port}", "127.0.0.1", "127.0.0.1:1"])

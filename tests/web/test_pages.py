@@ -243,7 +243,7 @@ def test_two_reviewers_see_their_own_answers_and_how_far_they_agree(client, desk
         for number, answer in ((2, "yes"), (3, "yes")):
             bea.post("/decide", id=f"uptake:trial/{number}", answer=answer)
         page = bea.get("/").text
-        client.http.get(address)
+        client.http.cookies.update(bea.http.cookies)
         assert " · ann<" in client.get("/").text, "the cookie of another page was put in its place"
     assert (
         '<td>uptake</td><td class="n">2</td><td class="n">0.50 <small>0.00 to 1.00</small></td>'
