@@ -50,12 +50,6 @@ JOIN measures AS e ON e.trial = r.run AND e.metric = $end AND e.key = ''
 WHERE r.condition = $condition AND (m.value IS NOT NULL OR m.reason = 'never')
     AND coalesce(m.value, e.value) IS NOT NULL
 """
-_LABELS = """
-SELECT a.label, b.label
-FROM verdicts AS a JOIN verdicts AS b USING (event)
-WHERE a.judge = $first AND b.judge = $second
-ORDER BY event
-"""
 _ENDS = {
     "first_skill_step": ("agent_steps", 1.0),
     "invocation_step": ("agent_steps", 1.0),
@@ -205,11 +199,19 @@ class StudyReader:
         return survival([(time, happened) for time, happened in times], horizon or longest)
 
     def agreement(self, first: str, second: str) -> Agreement:
-        """How far two judges agree on the events that both labelled. Raises QueryError for none."""
-        labels = run(self._database, _LABELS, first=first, second=second).rows
-        if not labels:
+        """How far two raters, judges or people, agree on the uses that both labelled, tasks resampled;
+        between judges without verdicts that a cascade took over. Raises QueryError for none."""
+        rows = [
+            row
+            for row in run(self._database, "label_pairs").records()
+            if {row["first"], row["second"]} == {first, second}
+        ]
+        if not rows:
             raise QueryError(f"no event was labelled by both {first!r} and {second!r}")
-        return agreement([label for label, _ in labels], [label for _, label in labels])
+        return agreement(
+            [row["first_label"] for row in rows], [row["second_label"] for row in rows],
+            [row["task"] for row in rows], [row["weight"] for row in rows],
+        )  # fmt: skip
 
     def _arms(self, a: str, b: str, metric: str, key: str) -> dict[str, Arm]:
         """Condition -> task -> values of a measure that are known."""

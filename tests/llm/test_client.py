@@ -1,6 +1,5 @@
 """Real litellm over real HTTP to a scripted loopback server."""
 
-import gc
 import json
 
 import pytest
@@ -24,13 +23,6 @@ ASK = [{"role": "user", "content": "yes or no?"}]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::UserWarning"
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left_open():
-    """Threads that begin together each make litellm a connection, of which it keeps one."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """The cascade over a study: proof first, a model for the rest, and what is kept when it stops."""
 
-import gc
 import json
 import os
 import shutil
@@ -30,13 +29,6 @@ pytestmark = WARNINGS
 TRACING = TracingJudge.name
 CASCADE = f"cascade/1 ({TRACING}, {MODEL})"
 CHECKER = f"model/1 ({MODEL})"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left_open():
-    """Threads that begin together each make litellm a connection, of which it keeps one."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture

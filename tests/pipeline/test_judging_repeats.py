@@ -1,6 +1,5 @@
 """A model that is asked again, over real HTTP: modes, flips, and nothing paid twice."""
 
-import gc
 import json
 import subprocess
 import sys
@@ -23,13 +22,6 @@ from tests.support.scripted_model import WARNINGS, blocks
 pytestmark = [WARNINGS, pytest.mark.slow]
 CASCADE = f"cascade/1 ({TracingJudge.name}, {MODEL})"
 EVENTS = 4
-
-
-@pytest.fixture(scope="module", autouse=True)
-def nothing_left_open():
-    """Threads that begin together each make litellm a connection, of which it keeps one."""
-    yield
-    gc.collect()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def ask_about(
         refused = refused or said.refused
         for event, one in said.settled.items():
             parts[event].append(one)
-        cut.update(event.event for event in question.events if question.cut)
+        cut.update(question.cut)
     return ModelJudgement(
         {event: merged(ones, event in cut) for event, ones in parts.items()}, tuple(given), refused
     )

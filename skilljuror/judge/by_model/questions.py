@@ -53,9 +53,9 @@ class Question:
     """What is asked."""
     events: tuple[AskedEvent, ...]
     """The events that it asks about, in order."""
-    cut: bool
-    """Whether what one of these events showed, or actions that follow it, are told in part or not at all:
-    a no cannot be known."""
+    cut: frozenset[str]
+    """Ids of those of which what they showed, or actions that follow them, are told in part or not at
+    all: a no cannot be known."""
 
 
 @lru_cache(maxsize=1)
@@ -144,7 +144,7 @@ def _questions_about(
         asked = [event for event in events if any(_follows(step, event) for step in window)]
         if asked:
             hidden = [step for step in window if not _is_whole(step)] + beyond
-            cut = any(_is_cut(event, hidden) for event in asked)
+            cut = frozenset(event.one.event for event in asked if _is_cut(event, hidden))
             messages = _messages(task, window, asked)
             yield Question(messages, tuple(event.one for event in asked), cut)
 

@@ -148,7 +148,7 @@ class StudyDesk:
                 field="answer",
             )
         if answer in ADJUDICATIONS and not reason.strip():
-            raise UsageError(f"{answer!r} needs a reason: --why '…'", field="reason")
+            raise UsageError(f"{answer!r} needs a reason: write why (--why '…')", field="reason")
         return Decision(
             item=item.id, repeats=item.repeats, answer=answer, reason=reason, by=reviewer_name(reviewer),
             at=at, blind=blind, seen=question.seen,

@@ -130,14 +130,21 @@ USE = "x = 1\n" * 3_000
 )
 def test_an_action_shown_in_part_leaves_no_firm_no(step, whole):
     (question,) = questions_of(excerpt(RUN[0], step))
-    assert question.cut != whole
+    assert bool(question.cut) != whole
     assert ("left out" not in question.messages[1]["content"]) == whole
 
 
 @pytest.mark.parametrize(("lines", "whole"), [(4_500, True), (6_000, False)])
 def test_a_resource_shown_in_part_leaves_no_firm_no(lines, whole):
     (question,) = questions_of(excerpt({"read": "a.md", "shows": "x = 1\n" * lines}, RUN[1]))
-    assert question.cut != whole
+    assert bool(question.cut) != whole
+
+
+def test_a_no_on_what_was_shown_whole_stands_beside_one_that_was_not():
+    reads = [{"read": f"{n}.md", "shows": "x = 1\n" * lines} for n, lines in enumerate((6_000, 9))]
+    (question,) = questions_of(excerpt(*reads, RUN[1]))
+    assert question.cut == {question.events[0].event}
+    assert len(question.events) == 2
 
 
 def test_calls_that_are_left_out_are_counted():
@@ -155,7 +162,7 @@ def test_an_event_far_behind_the_first_is_asked_from_its_own_place_on():
     assert [ordinals for ordinals in asked if ordinals != {0}] == [{1}]
     last = questions[-1]
     assert [step["step"] for step in blocks(last.messages)["steps"]] == [*range(390, 402)]
-    assert [question.cut for question in (questions[0], last)] == [True, False]
+    assert [bool(question.cut) for question in (questions[0], last)] == [True, False]
 
 
 def test_an_agent_that_goes_on_long_after_another_is_asked_about_too():

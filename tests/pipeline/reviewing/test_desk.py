@@ -177,7 +177,7 @@ def test_what_cannot_be_recorded_is_refused(place, item, answer, by, said):
 
 def test_a_class_needs_a_reason(place):
     desk = StudyDesk(place)
-    with pytest.raises(UsageError, match="'reject' needs a reason: --why"):
+    with pytest.raises(UsageError, match="'reject' needs a reason: write why"):
         desk.decide("Ann", desk.queue("Ann", False)[0].id, "reject", "  ", False)
 
 
