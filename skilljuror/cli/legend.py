@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 LEGEND = {
     "ERU rate": "Effective Resource Uptake: the share of uses that became visible work, of those that"
-    " could be decided; two ends (low, high) where some were not seen again",
+    " could be decided; two ends (low, high) where nobody could decide some",
     "bundled": "the Skill belongs to the agent program itself",
     "events": "accesses of agents to resources of Skills, one resource in one call each",
     "uses": "events without those that only wrote or named the resource",

@@ -363,9 +363,10 @@ def _print_judged(study: Path, summary: Any, cascades: Sequence[Any]) -> None:
 
 
 def _said(summary: Any) -> str:
+    unparsed = f", {summary.unparsed} without a usable answer" if summary.unparsed else ""
     return (
         f"yes {summary.yes}, no {summary.no}, unknown {summary.unknown}"
-        f" ({summary.not_seen_again} of them not seen again); ERU rate {_uptake_rate(summary)}"
+        f" ({summary.not_seen_again} of them not seen again{unparsed}); ERU rate {_uptake_rate(summary)}"
     )
 
 
@@ -420,8 +421,8 @@ def _share(count: int, whole: int) -> str:
 
 
 def _uptake_rate(summary: Any) -> str:
-    """One number, or its two ends where uses were not seen again."""
+    """One number, or its two ends where nobody could decide some uses."""
     if summary.rate_low is None:
         return "–"
     low, high = f"{100 * summary.rate_low:.1f} %", f"{100 * summary.rate_high:.1f} %"
-    return low if not summary.not_seen_again else f"between {low} and {high}"
+    return low if not summary.not_seen_again + summary.unparsed else f"between {low} and {high}"

@@ -52,10 +52,12 @@ class JudgeSummary(Struct, frozen=True):
     """Nothing to go by; outside the rate."""
     not_seen_again: int
     """Of the unknown, those shown and recognisable that nothing later repeats."""
+    unparsed: int
+    """Of the unknown, those on which a model gave no usable answer."""
     rate_low: float | None
-    """yes / (yes + no + not_seen_again); None when that is 0 (measures §4)."""
+    """yes / (yes + no + not_seen_again + unparsed); None when that is 0 (measures §4)."""
     rate_high: float | None
-    """(yes + not_seen_again) / the same."""
+    """(yes + not_seen_again + unparsed) / the same."""
     unread: tuple[tuple[str, str], ...] = ()
     """(trajectory, reason) of every log that could not be read again: without verdicts, not "no"."""
 
@@ -146,7 +148,8 @@ def summary_of(
     for (label, _), count in said.items():
         labels[label] += count
     yes, no, again = labels["yes"], labels["no"], said["unknown", "not_seen_again"]
-    decidable = yes + no + again
+    unparsed = said["unknown", "unparsed"]
+    decidable = yes + no + again + unparsed
     return JudgeSummary(
         judge=judge,
         trajectories=names,
@@ -155,8 +158,9 @@ def summary_of(
         no=no,
         unknown=labels["unknown"],
         not_seen_again=again,
+        unparsed=unparsed,
         rate_low=yes / decidable if decidable else None,
-        rate_high=(yes + again) / decidable if decidable else None,
+        rate_high=(yes + again + unparsed) / decidable if decidable else None,
         unread=tuple(unread),
     )
 

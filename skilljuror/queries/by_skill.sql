@@ -18,8 +18,8 @@
 -- column not_told: further runs that touched it; their log does not list it as offered
 -- column opened_not_told: of these, runs that opened it
 -- column taken_up: runs in which the judge saw at least one use put to work; null when not judged
--- column eru_low: yes / (yes + no + not_seen_again) over its uses, as if no use that was not seen again
---   had been put to work
+-- column eru_low: yes / (yes + no + open) over its uses, as if no open one had been put to work: one not seen
+--   again, or on which a model gave no usable answer
 -- column eru_high: the same as if every such use had
 -- column uses: resource events without authoring and mentions
 -- column failed: uses that failed
@@ -58,7 +58,7 @@ labels AS (
         e.trajectory, regexp_extract(e.skill, '[^:]*$') AS skill, v.judge,
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed')) AS open
     FROM events AS e JOIN verdicts AS v ON v.event = e.event
     WHERE e.counted GROUP BY ALL
 ),
@@ -70,7 +70,7 @@ sums AS (
         count(*) FILTER (WHERE o.trajectory IS NULL) AS not_told,
         count(*) FILTER (WHERE o.trajectory IS NULL AND t.opened) AS opened_not_told,
         count(*) FILTER (WHERE l.yes > 0) AS taken_up,
-        sum(l.yes) AS yes, sum(l.no) AS no, sum(l.again) AS again,
+        sum(l.yes) AS yes, sum(l.no) AS no, sum(l.open) AS open,
         sum(t.uses) AS uses, sum(t.failed) AS failed, sum(t.bytes) AS bytes
     FROM touches AS t
     FULL JOIN offers AS o USING (skill, trajectory)
@@ -85,8 +85,8 @@ SELECT
     opened / nullif(offered, 0) AS open_rate,
     not_told, opened_not_told,
     if(judge IS NULL, NULL, taken_up) AS taken_up,
-    yes / nullif(yes + no + again, 0) AS eru_low,
-    (yes + again) / nullif(yes + no + again, 0) AS eru_high,
+    yes / nullif(yes + no + open, 0) AS eru_low,
+    (yes + open) / nullif(yes + no + open, 0) AS eru_high,
     CAST(coalesce(uses, 0) AS BIGINT) AS uses,  -- a run without a row has no event: zero
     CAST(coalesce(failed, 0) AS BIGINT) AS failed,  -- likewise
     CAST(coalesce(bytes, 0) AS BIGINT) AS bytes_shown,  -- likewise; nothing shown is nothing

@@ -1,12 +1,13 @@
 -- question: What did each judge say, task by task?
 -- section: lists
 -- grain: one row is one judge, condition, task, label and set of answers
--- columns: judge, condition, treated, task, label, not_seen_again, answers, events
+-- columns: judge, condition, treated, task, label, open, answers, events
 -- empty: Nobody judged these uses yet, or there are none: `skilljuror judge STUDY` does.
 -- column treated: whether this is the study's treatment; false for its control, null for other conditions
 -- column task: the task; of a foreign run that no trial of a harness holds, the run
 -- column label: yes, no or unknown; null for a use without a verdict
--- column not_seen_again: whether it is an unknown that was shown and could be recognised
+-- column open: whether it is an unknown that nobody could decide: shown and not seen again, or without a
+--   usable answer of a model
 -- column answers: all usable answers of a model that was asked several times, in order; else the label
 WITH contrast AS (SELECT max(treatment) AS treatment, max(control) AS control FROM study),
 judges AS (SELECT DISTINCT judge FROM verdicts WHERE NOT starts_with(judge, 'model/')),
@@ -22,7 +23,7 @@ SELECT
     CASE r.condition WHEN k.treatment THEN true WHEN k.control THEN false END AS treated,
     coalesce(r.task, r.run) AS task,
     v.label,
-    coalesce(v.label = 'unknown' AND v.category = 'not_seen_again', false) AS not_seen_again,
+    coalesce(v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed'), false) AS open,
     coalesce(p.answers, v.label, 'unknown') AS answers,
     count(*) AS events
 FROM uses AS u
@@ -32,4 +33,4 @@ CROSS JOIN contrast AS k
 LEFT JOIN verdicts AS v ON v.event = u.event AND v.judge = j.judge
 LEFT JOIN repeats AS p ON p.event = u.event AND p.judge = j.judge
 GROUP BY ALL
-ORDER BY j.judge, min(r.position), r.condition, task, v.label, not_seen_again, answers;
+ORDER BY j.judge, min(r.position), r.condition, task, v.label, open, answers;

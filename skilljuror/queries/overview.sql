@@ -9,6 +9,7 @@
 -- column scripted: finished trials in which a scripted policy ran and no language model
 -- column unlogged_trials: foreign trials whose result stands without a log; no trajectories
 -- column uses: resource events that are a use, authoring and mentions left out
+-- column judges: those that judged all uses; a model that was asked about a sample of yes is none
 -- column unreadable_sources: files that a format claims and that could not be read
 SELECT
     (SELECT max(study) FROM study) AS study,
@@ -38,6 +39,7 @@ SELECT
     (SELECT count(*) FROM unlogged_trials) AS unlogged_trials,
     (SELECT count(*) FROM steps) AS steps,
     (SELECT count(*) FROM uses) AS uses,
-    (SELECT string_agg(DISTINCT judge, ', ' ORDER BY judge) FROM verdicts) AS judges,
+    (SELECT string_agg(DISTINCT judge, '; ' ORDER BY judge) FROM verdicts WHERE NOT starts_with(judge, 'model/'))
+        AS judges,
     (SELECT count(*) FROM sources) AS sources,
     (SELECT count(*) FROM sources WHERE status = 'error') AS unreadable_sources;

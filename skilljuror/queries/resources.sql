@@ -10,8 +10,9 @@
 -- column first_step: median over these runs of the step of its first use; 0 is before the first step
 -- column not_seen_again: of the unknown, those whose content was shown and could be recognised, and
 --   that nothing later repeats
--- column eru_low: yes / (yes + no + not_seen_again), as if none of these had been taken up
--- column eru_high: (yes + not_seen_again) / the same, as if all of them had
+-- column eru_low: yes / (yes + no + open), as if none of the open had been taken up: those not seen again,
+--   and those on which a model gave no usable answer
+-- column eru_high: (yes + open) / the same, as if all of them had
 -- column eru_rate: yes / (yes + no); null when nothing was decided, and where the two ends differ
 WITH judges AS (
     SELECT DISTINCT judge FROM verdicts
@@ -35,7 +36,8 @@ sums AS (
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
         count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed')) AS open
     FROM uses AS u
     JOIN runs AS r ON r.run = u.run
     LEFT JOIN judges AS j ON true
@@ -49,9 +51,9 @@ SELECT
     if(s.judge IS NULL, NULL, s.no) AS no,
     if(s.judge IS NULL, NULL, s.unknown) AS unknown,
     if(s.judge IS NULL, NULL, s.again) AS not_seen_again,
-    s.yes / nullif(s.yes + s.no + s.again, 0) AS eru_low,
-    (s.yes + s.again) / nullif(s.yes + s.no + s.again, 0) AS eru_high,
-    if(s.again = 0, s.yes / nullif(s.yes + s.no, 0), NULL) AS eru_rate
+    s.yes / nullif(s.yes + s.no + s.open, 0) AS eru_low,
+    (s.yes + s.open) / nullif(s.yes + s.no + s.open, 0) AS eru_high,
+    if(s.open = 0, s.yes / nullif(s.yes + s.no, 0), NULL) AS eru_rate
 FROM sums AS s
 LEFT JOIN medians AS m
     ON m.condition = s.condition AND m.task IS NOT DISTINCT FROM s.task

@@ -2,7 +2,7 @@
 -- section: RQ3
 -- grain: one row is one condition and one judge
 -- columns: condition, judge, trajectories, events, judged, coverage, yes, no, unknown,
---   not_seen_again, eru_low, eru_high, eru_rate, eru_rate_reason, mean_events, mean_yes, ge1_yes,
+--   not_seen_again, unparsed, eru_low, eru_high, eru_rate, eru_rate_reason, mean_events, mean_yes, ge1_yes,
 --   ge2_yes, ge5_yes
 -- params: judge=null
 -- read: The ERU rate (Effective Resource Uptake) says how often an access was put to work, the mean of
@@ -15,11 +15,12 @@
 -- column judged: events with a verdict of this judge
 -- column not_seen_again: of the unknown, those whose content was shown and could be recognised, and
 --   that nothing later repeats
--- column eru_low: lower end of the rate: yes / (yes + no + not_seen_again), as if none of these had been
---   taken up; every other unknown stays outside
--- column eru_high: upper end: (yes + not_seen_again) / the same, as if all of them had
+-- column unparsed: of the unknown, those on which a model gave no usable answer
+-- column eru_low: lower end of the rate: yes / (yes + no + not_seen_again + unparsed), as if none of these
+--   two had been taken up; every other unknown stays outside
+-- column eru_high: upper end: (yes + not_seen_again + unparsed) / the same, as if all of them had
 -- column eru_rate: yes / (yes + no), where that is one number; null when nothing was decided, and
---   where uses not seen again leave it between two ends
+--   where uses that nobody could decide leave it between two ends
 -- column mean_events: events per trajectory, unknown ones included
 -- column mean_yes: yes events per trajectory; null unless every event was judged
 -- column ge2_yes: trajectories with two or more yes events
@@ -38,7 +39,9 @@ per_run AS (
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
         count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
+        count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'unparsed') AS unparsed,
+        again + unparsed AS open
     FROM runs AS r
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run
@@ -58,6 +61,8 @@ sums AS (
         sum(no) AS no,
         sum(unknown) AS unknown,
         sum(again) AS again,
+        sum(unparsed) AS unparsed,
+        sum(open) AS open,
         count(*) FILTER (WHERE yes >= 1) AS ge1,
         count(*) FILTER (WHERE yes >= 2) AS ge2,
         count(*) FILTER (WHERE yes >= 5) AS ge5
@@ -75,12 +80,13 @@ SELECT
     CAST(if(judge IS NULL, NULL, no) AS BIGINT) AS no,
     CAST(if(judge IS NULL, NULL, unknown) AS BIGINT) AS unknown,
     CAST(if(judge IS NULL, NULL, again) AS BIGINT) AS not_seen_again,
-    yes / nullif(yes + no + again, 0) AS eru_low,
-    (yes + again) / nullif(yes + no + again, 0) AS eru_high,
-    if(again = 0, yes / nullif(yes + no, 0), NULL) AS eru_rate,  -- unknown stays outside (A-26)
+    CAST(if(judge IS NULL, NULL, unparsed) AS BIGINT) AS unparsed,
+    yes / nullif(yes + no + open, 0) AS eru_low,
+    (yes + open) / nullif(yes + no + open, 0) AS eru_high,
+    if(open = 0, yes / nullif(yes + no, 0), NULL) AS eru_rate,  -- unknown stays outside (A-26)
     CASE
         WHEN judge IS NULL THEN 'not_judged'
-        WHEN again > 0 THEN 'between_two_ends'
+        WHEN open > 0 THEN 'between_two_ends'
         WHEN yes + no = 0 THEN 'nothing_decided'
     END AS eru_rate_reason,
     events / trajectories AS mean_events,

@@ -160,8 +160,8 @@ COMPUTED = {
         "to err alike in all conditions.",
         {
             "labels": "uses of the sample that people labelled",
-            "judge_rate": "yes / (yes + no) by the judge alone; null where uses not seen again leave it "
-            "between two ends",
+            "judge_rate": "yes / (yes + no) by the judge alone; null where nobody could decide more than 2 % "
+            "of the uses: not seen again, or without a usable answer of a model",
             "judge_rate_low": "lower end of the 95 % interval over tasks; where a model was asked several "
             "times, over its answers, too",
             "judge_rate_high": "upper end of the same",

@@ -178,13 +178,14 @@ def _first_invocation(row: dict[str, Any]) -> str:
 
 
 def _put_to_work(row: dict[str, Any]) -> str:
-    uses = format_count(row["yes"] + row["no"] + row["not_seen_again"], "use")
+    again, unparsed = row["not_seen_again"], row["unparsed"]
+    uses = format_count(row["yes"] + row["no"] + again + unparsed, "use")
     low, high = f"{100 * row['eru_low']:.0f}", f"{100 * row['eru_high']:.0f}"
-    if not row["not_seen_again"]:
+    if not again + unparsed:
         return f"{low} % of {uses}"
-    return (
-        f"{low} to {high} % of {uses}; {row['not_seen_again']} undecided: shown, and not seen again"
-    )
+    why = [f"{again} undecided: shown, and not seen again"] if again else []
+    why += [f"{unparsed} without a usable answer of the model"] if unparsed else []
+    return f"{low} to {high} % of {uses}; {', '.join(why)}"
 
 
 def _verdict(overview: dict[str, Any], delta: PairedDelta, missing: int) -> str:

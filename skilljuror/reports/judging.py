@@ -57,6 +57,8 @@ AGREEMENT = (
     "alpha", "alpha_low", "alpha_high",
 )  # fmt: skip
 ALL_PEOPLE = "all people"
+MOST_OPEN = 0.02
+"""Share of uses that nobody could decide above which a judge alone has no one rate."""
 
 
 @dataclass
@@ -80,7 +82,8 @@ class ArmUses:
     @property
     def alone_reason(self) -> str | None:
         """Why the judge alone gives no one rate."""
-        return "between_two_ends" if any(row["not_seen_again"] for row in self.cells) else None
+        undecided = sum(row["events"] for row in self.cells if row["open"])
+        return "between_two_ends" if undecided > MOST_OPEN * self.events else None
 
     @property
     def correction_reason(self) -> str | None:

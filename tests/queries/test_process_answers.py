@@ -107,6 +107,24 @@ def test_the_rate_of_a_judge_without_a_model_has_two_ends(tmp_path):
     assert facts["Put to work (tracing-1)"].startswith("50 to 83 % of 6 uses; 2 undecided")
 
 
+def test_uses_on_which_a_model_gave_no_usable_answer_leave_two_ends(tmp_path):
+    """3 yes and 7 answers of no use are no rate of 100 %."""
+    path = tmp_path / "study.duckdb"
+    events = [fake.event("t1", n) for n in range(10)]
+    with open_write(path) as store:
+        fake.put(store, [fake.run("t1", events=events)])
+        yes = [fake.verdict(event, "yes") for event in events[:3]]
+        no_use = [fake.verdict(event, "unknown", category="unparsed") for event in events[3:]]
+        fake.put_verdicts(store, yes + no_use)
+    columns = ("not_seen_again", "unparsed", "eru_low", "eru_high", "eru_rate", "eru_rate_reason")
+    assert rows(path, "uptake", *columns) == [(0, 7, 0.3, 1.0, None, "between_two_ends")]
+    assert rows(path, "resources", "eru_low", "eru_high", "eru_rate") == [(0.3, 1.0, None)]
+    with open_read(path) as reader:
+        facts = dict(headline(Answers(reader)).facts)
+    told = "30 to 100 % of 10 uses; 7 without a usable answer of the model"
+    assert facts["Put to work (tracing-1)"] == told
+
+
 def test_a_run_that_never_invoked_is_later_than_all_others(tmp_path):
     """Steps 1, 3 and never: the median is 3. With a second never it is in their half: none."""
     path = tmp_path / "study.duckdb"

@@ -135,12 +135,13 @@ def test_a_model_that_wavers_widens_its_own_interval(tmp_path):
     assert (order["probe"], order["changed"], order["entropy"]) == ("order", 0, 0.0)
 
 
-def test_a_judge_with_two_ends_has_no_rate_of_its_own(tmp_path):
+@pytest.mark.parametrize("category", ["not_seen_again", "unparsed"])
+def test_a_judge_with_two_ends_has_no_rate_of_its_own(tmp_path, category):
     path, truths = judged_study(
         tmp_path, judge=lambda arm, truth, chance: "yes" if chance < 0.5 else "unknown"
     )
     with duckdb.connect(str(path)) as database:
-        database.execute("UPDATE verdicts SET category = 'not_seen_again' WHERE label = 'unknown'")
+        database.execute("UPDATE verdicts SET category = $1 WHERE label = 'unknown'", [category])
     label(tmp_path, truths)
     rates, _ = asked(path, "uptake_rates")
     assert {row["judge_rate_reason"] for row in rates} == {"between_two_ends"}
