@@ -58,7 +58,7 @@ labels AS (
         e.trajectory, regexp_extract(e.skill, '[^:]*$') AS skill, v.judge,
         count(*) FILTER (WHERE v.label = 'yes') AS yes,
         count(*) FILTER (WHERE v.label = 'no') AS no,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed')) AS open
+        count(*) FILTER (WHERE is_open(v.label, v.category)) AS open
     FROM events AS e JOIN verdicts AS v ON v.event = e.event
     WHERE e.counted GROUP BY ALL
 ),

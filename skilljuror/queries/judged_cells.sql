@@ -23,7 +23,7 @@ SELECT
     CASE r.condition WHEN k.treatment THEN true WHEN k.control THEN false END AS treated,
     coalesce(r.task, r.run) AS task,
     v.label,
-    coalesce(v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed'), false) AS open,
+    coalesce(is_open(v.label, v.category), false) AS open,
     coalesce(p.answers, v.label, 'unknown') AS answers,
     count(*) AS events
 FROM uses AS u

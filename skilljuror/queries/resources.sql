@@ -37,7 +37,7 @@ sums AS (
         count(*) FILTER (WHERE v.label = 'no') AS no,
         count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
         count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
-        count(*) FILTER (WHERE v.label = 'unknown' AND v.category IN ('not_seen_again', 'unparsed')) AS open
+        count(*) FILTER (WHERE is_open(v.label, v.category)) AS open
     FROM uses AS u
     JOIN runs AS r ON r.run = u.run
     LEFT JOIN judges AS j ON true

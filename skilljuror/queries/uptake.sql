@@ -41,7 +41,7 @@ per_run AS (
         count(*) FILTER (WHERE v.label = 'unknown') AS unknown,
         count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'not_seen_again') AS again,
         count(*) FILTER (WHERE v.label = 'unknown' AND v.category = 'unparsed') AS unparsed,
-        again + unparsed AS open
+        count(*) FILTER (WHERE is_open(v.label, v.category)) AS open
     FROM runs AS r
     LEFT JOIN judges AS j ON true
     LEFT JOIN uses AS u ON u.run = r.run

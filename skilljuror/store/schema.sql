@@ -796,6 +796,9 @@ CREATE MACRO wilson_high(part, whole) AS
 CREATE MACRO entropy_of(times) AS
     abs(list_sum(list_transform(times, lambda n: -(n / list_sum(times)) * log2(n / list_sum(times)))));
 
+-- Whether a verdict leaves a use between two ends: shown and not seen again, or without a usable answer of a model.
+CREATE MACRO is_open(label, category) AS label = 'unknown' AND category IN ('not_seen_again', 'unparsed');
+
 -- Whether an event put the SKILL.md of an offered Skill into the context; what no log says is no yes.
 CREATE MACRO is_activation(kind, ok, phantom) AS kind = 'activate' AND coalesce(ok, false) AND NOT phantom;
 
