@@ -52,13 +52,15 @@ slow: $(STAMP) harbor ## the slow tiers
 live: $(STAMP) harbor .live/.installed ## real agents (1 GB, once) in studies, against a scripted model on this machine
 	$(BIN)/pytest -m live -rA --no-header
 
-# Large libraries that one formula is held against; last, for they bring their own versions of others.
-.venv/.oracle: $(STAMP)
-	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install -q --python $(BIN)/python -e '.[oracle]'
+# Large libraries that one formula is held against, in an environment of their own: one of them installs a
+# package `tests` that hides ours from commands.
+.venv-oracle/.installed: requirements.txt pyproject.toml $(STAMP)
+	@test -x .venv-oracle/bin/python || $(PY) -m venv .venv-oracle
+	@UV=$$(command -v uv || echo $(BIN)/uv); $$UV pip install -q --python .venv-oracle/bin/python -e '.[dev,oracle]'
 	@touch $@
 
-oracle: .venv/.oracle ## our prediction-powered inference against the libraries of others
-	$(BIN)/pytest -q -rs tests/stats/test_prediction_powered.py
+oracle: .venv-oracle/.installed ## our prediction-powered inference against the libraries of others
+	.venv-oracle/bin/python -m pytest -q -rs tests/stats/test_prediction_powered.py
 
 bench: $(STAMP) ## how fast logs are read, against a bare JSON decoder, and a model is asked, against its own speed
 	@$(BIN)/python -m compileall -q skilljuror benchmarks
